@@ -1,0 +1,39 @@
+# A segment is one growable vector of bytes: on the heap, or the image of a file.
+#
+# Everything that the floor keeps lives in segments and refers to other things by index or
+# offset, never by pointer, so that the same code serves process memory and a mapped file.
+#
+# Ownership: whoever opened a segment releases it, once.  `segment_release` of a zeroed or
+# released segment does nothing.
+#
+# Growth: `segment_reserve` is the only way.  It may move `base`: fetch pointers again after
+# every call that can grow.  New bytes are zero.  A full disk is an error here, not a SIGBUS
+# later: a file is allocated before it is mapped.
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+
+cdef struct Segment:
+    char* base        # first byte, NULL while empty
+    size_t size       # usable bytes
+    int fd            # the mapped file, or -1 for heap memory
+
+# Make an empty heap segment of an uninitialised struct.
+cdef void segment_init(Segment* segment) noexcept nogil
+
+# Map the open file `fd` (taken over: closed on release).  0, or an errno.
+cdef int segment_map(Segment* segment, int fd) noexcept nogil
+
+# At least `size` usable bytes; grows by half as much again.  0, or an errno.
+cdef int segment_reserve(Segment* segment, size_t size) noexcept nogil
+
+# Free or unmap, close the file; the struct is empty afterwards.
+cdef void segment_release(Segment* segment) noexcept nogil
+
+# Raise MemoryError or OSError for a status of the calls above.
+cdef int segment_raise(int status) except -1
+
+# Mix 64 bits so that every input bit reaches every output bit (Stafford's variant 13).
+cdef inline uint64_t mix64(uint64_t x) noexcept nogil:
+    x = (x ^ (x >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
+    x = (x ^ (x >> 27)) * <uint64_t>0x94D049BB133111EB
+    return x ^ (x >> 31)

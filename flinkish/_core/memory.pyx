@@ -1,0 +1,117 @@
+"""Growable segments of flat memory, on the heap or over a mapped file."""
+
+import os
+
+from libc.errno cimport EFBIG, ENOMEM, errno
+from libc.stdlib cimport free, realloc
+from libc.string cimport memset
+from posix.mman cimport MAP_FAILED, MAP_SHARED, PROT_READ, PROT_WRITE, mmap, munmap
+from posix.stat cimport fstat, struct_stat
+from posix.unistd cimport close
+
+cdef extern from "<fcntl.h>" nogil:
+    int posix_fallocate(int fd, long offset, long length)
+
+cdef extern from "<sys/mman.h>" nogil:
+    """
+    #ifndef MREMAP_MAYMOVE
+    #include <sys/types.h>
+    #define FLINKISH_NO_MREMAP
+    #endif
+    static void *flinkish_remap(void *base, size_t old_size, size_t size, int fd) {
+    #ifdef FLINKISH_NO_MREMAP
+        if (base) munmap(base, old_size);
+        return mmap(0, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    #else
+        return mremap(base, old_size, size, MREMAP_MAYMOVE);
+    #endif
+    }
+    """
+    void* flinkish_remap(void* base, size_t old_size, size_t size, int fd)
+
+cdef size_t PAGE = 4096
+cdef size_t LARGEST = <size_t>1 << 46
+
+
+cdef void segment_init(Segment* segment) noexcept nogil:
+    segment.base = NULL
+    segment.size = 0
+    segment.fd = -1
+
+
+cdef int segment_map(Segment* segment, int fd) noexcept nogil:
+    cdef struct_stat status
+    cdef void* base
+    segment_init(segment)
+    if fstat(fd, &status) != 0:
+        return errno
+    segment.fd = fd
+    if status.st_size == 0:
+        return 0
+    base = mmap(NULL, <size_t>status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+    if base == MAP_FAILED:
+        segment.fd = -1
+        return errno
+    segment.base = <char*>base
+    segment.size = <size_t>status.st_size
+    return 0
+
+
+cdef int segment_reserve(Segment* segment, size_t size) noexcept nogil:
+    if size <= segment.size:
+        return 0
+    if size > LARGEST:
+        return EFBIG
+    # Half as much again: amortised O(1) appends with at most a third of the memory idle.
+    cdef size_t wanted = segment.size + segment.size // 2
+    if wanted < size:
+        wanted = size
+    if segment.fd < 0:
+        return _grow_heap(segment, wanted)
+    return _grow_file(segment, (wanted + PAGE - 1) // PAGE * PAGE)
+
+
+cdef int _grow_heap(Segment* segment, size_t size) noexcept nogil:
+    cdef char* base = <char*>realloc(segment.base, size)
+    if base == NULL:
+        return ENOMEM
+    memset(base + segment.size, 0, size - segment.size)
+    segment.base = base
+    segment.size = size
+    return 0
+
+
+cdef int _grow_file(Segment* segment, size_t size) noexcept nogil:
+    cdef void* base
+    cdef int status = posix_fallocate(segment.fd, <long>segment.size, <long>(size - segment.size))
+    if status != 0:
+        return status
+    if segment.base == NULL:
+        base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, segment.fd, 0)
+    else:
+        base = flinkish_remap(segment.base, segment.size, size, segment.fd)
+    if base == MAP_FAILED:
+        return errno
+    segment.base = <char*>base
+    segment.size = size
+    return 0
+
+
+cdef void segment_release(Segment* segment) noexcept nogil:
+    if segment.fd < 0:
+        free(segment.base)
+    else:
+        if segment.base != NULL:
+            munmap(segment.base, segment.size)
+        close(segment.fd)
+    segment_init(segment)
+
+
+cdef int segment_raise(int status) except -1:
+    if status == ENOMEM:
+        raise MemoryError("no memory left to grow a table of flinkish")
+    if status == EFBIG:
+        raise MemoryError("a table of flinkish would outgrow 64 TiB; use more key groups")
+    if status != 0:
+        raise OSError(status, f"cannot grow or map a table file of flinkish: {os.strerror(status)}")
+    return 0

@@ -1,7 +1,8 @@
 """Compile the floor: one extension module for every ``flinkish/_core/*.pyx``.
 
 All metadata is in ``pyproject.toml``.  ``FLINKISH_DEBUG=1`` turns bounds and overflow checks
-back on; ``FLINKISH_SANITIZE=address,undefined`` builds for ``ci/sanitize.sh``.
+back on; ``FLINKISH_SANITIZE=address,undefined`` builds for ``ci/sanitize.sh``.  Each variant
+has a build directory of its own, so that switching never mixes objects.
 """
 
 import os
@@ -9,9 +10,11 @@ from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 DEBUG = os.environ.get("FLINKISH_DEBUG") == "1"
 SANITIZE = os.environ.get("FLINKISH_SANITIZE", "")
+BUILD = "build" + ("/debug" if DEBUG else "") + ("/sanitize" if SANITIZE else "")
 
 DIRECTIVES = {
     "language_level": 3,
@@ -29,34 +32,43 @@ DIRECTIVES = {
 }
 
 
-def flags() -> tuple[list[str], list[str]]:
-    """Compiler and linker flags of this build."""
-    if SANITIZE:
-        checks = f"-fsanitize={SANITIZE}"
-        return ["-O1", "-g", "-fno-omit-frame-pointer", checks], [checks]
-    if os.name == "nt":
-        return ["/O2"], []
-    return ["-O3", "-g0", "-fvisibility=hidden", "-Wno-unreachable-code"], []
+class CompileFloor(build_ext):
+    """Translate when compiling only: metadata and sdist need no C."""
+
+    def build_extensions(self) -> None:
+        """Run Cython over what changed, then the C compiler on every core."""
+        modules = cythonize(
+            self.extensions,
+            compiler_directives=DIRECTIVES,
+            build_dir=f"{BUILD}/cython",
+            force=self.force,
+            nthreads=0,
+        )
+        translated = {module.name: module for module in modules}
+        for extension in self.extensions:
+            extension.sources = translated[extension.name].sources
+            extension.depends = translated[extension.name].depends
+        super().build_extensions()
 
 
 def extensions() -> list[Extension]:
-    compile_args, link_args = flags()
+    """The modules of the floor, with the flags of this build."""
+    checks = [f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=undefined"] if SANITIZE else []
+    flags = ["-O1", "-g", "-fno-omit-frame-pointer"] if SANITIZE else ["-O3", "-g0"]
     return [
         Extension(
             f"flinkish._core.{source.stem}",
             [source.as_posix()],
-            extra_compile_args=compile_args,
-            extra_link_args=link_args,
+            extra_compile_args=[*flags, "-fvisibility=hidden", *checks],
+            extra_link_args=checks,
         )
         for source in sorted(Path("flinkish/_core").glob("*.pyx"))
     ]
 
 
-setup(
-    ext_modules=cythonize(
-        extensions(),
-        compiler_directives=DIRECTIVES,
-        build_dir="build/cython",
-        nthreads=0,
+if __name__ == "__main__":
+    setup(
+        ext_modules=extensions(),
+        cmdclass={"build_ext": CompileFloor},
+        options={"build": {"build_base": BUILD}, "build_ext": {"parallel": True}},
     )
-)

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# The floor under AddressSanitizer and UndefinedBehaviorSanitizer: bash ci/sanitize.sh [--short]
+#
+# Builds it with gcc's sanitizers into a directory of its own and runs the tests that reach it
+# from Python: tests/core, tests/stateful, tests/operators.  --short runs few examples of each.
+# Leaks are not looked for here (CPython keeps memory at exit by design); tests/isolated does.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/env.sh"
+
+profile=default
+[ "${1:-}" != --short ] || { profile=short && shift; }
+
+environment dev
+site=$WORKSHOP-sanitize/site
+export FLINKISH_SANITIZE=address,undefined
+# shellcheck disable=SC2046
+asked=$(digest $(sources) ci/sanitize.sh)
+if [ "$(cat "$site/stamp" 2>/dev/null)" != "$asked" ]; then
+    say "building with $FLINKISH_SANITIZE"
+    build_wheel "$WORKSHOP-sanitize"
+    rm -rf "$site"
+    logged sanitize pip install --disable-pip-version-check --no-deps --target "$site" \
+        "$WORKSHOP-sanitize"/dist/*.whl
+    echo "$asked" >"$site/stamp"
+fi
+
+cd "$ROOM"
+rooms=()
+for room in tests/core tests/stateful tests/operators; do
+    [ ! -d "$room" ] || rooms+=("$room")
+done
+# The C++ library goes first, or the sanitizer never sees pyarrow's exceptions being thrown.
+export LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libstdc++.so)"
+export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:abort_on_error=1
+export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+export PYTHONMALLOC=malloc ARROW_DEFAULT_MEMORY_POOL=system
+export PYTHONPATH=$site:$ROOM
+exec python -X faulthandler -m pytest -c "$ROOT/pyproject.toml" --rootdir "$ROOM" -q \
+    -m "not strict and not spark" --hypothesis-profile="$profile" "${rooms[@]}" "$@"

@@ -1,0 +1,62 @@
+"""What every test gets: reproducible chance, and a check that it left no thread behind."""
+
+import random
+import threading
+import time
+import zlib
+from collections.abc import Iterator
+
+import numpy
+import pytest
+from hypothesis import HealthCheck, settings
+
+import flinkish
+
+# The default repeats itself exactly, run after run; `--hypothesis-profile=soak` explores.
+settings.register_profile("default", derandomize=True, deadline=None, print_blob=True)
+settings.register_profile(
+    "short", settings.get_profile("default"), max_examples=15, stateful_step_count=30
+)
+settings.register_profile(
+    "soak",
+    derandomize=False,
+    deadline=None,
+    print_blob=True,
+    max_examples=2000,
+    stateful_step_count=200,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("default")
+
+
+def pytest_report_header() -> str:
+    return f"flinkish {flinkish.__version__} from {flinkish.__path__[0]}"
+
+
+@pytest.fixture
+def rng(request: pytest.FixtureRequest) -> numpy.random.Generator:
+    """A generator seeded by the test's own name: the same numbers in any order of tests."""
+    return numpy.random.default_rng(zlib.crc32(request.node.nodeid.encode()))
+
+
+@pytest.fixture(autouse=True)
+def _same_chance(request: pytest.FixtureRequest) -> None:
+    random.seed(request.node.nodeid)
+
+
+@pytest.fixture(autouse=True)
+def _no_thread_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test that leaves threads behind.
+
+    Those of fixtures with a wider scope are there before this one looks.  py4j and gRPC keep
+    daemon threads for as long as their sessions live, so Spark tests answer for the others.
+    """
+    spark = request.node.get_closest_marker("spark") is not None
+    before = set(threading.enumerate())
+    yield
+    deadline = time.monotonic() + 5.0
+    while left := {t for t in threading.enumerate() if not (spark and t.daemon)} - before:
+        if time.monotonic() > deadline:
+            names = ", ".join(sorted(thread.name for thread in left))
+            pytest.fail(f"the test left {len(left)} thread(s) running: {names}", pytrace=False)
+        time.sleep(0.01)

@@ -1,0 +1,150 @@
+"""The order of the rooms and the rules of the floor, read off the source text.
+
+A room imports and cimports only from rooms above it in ``ROOMS``; the package's own
+``__init__`` may take from all of them.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tests
+
+ROOT = Path(tests.__file__).resolve().parents[1]
+PACKAGE = ROOT / "flinkish"
+ROOMS = [
+    *("_core", "common", "metrics", "mailbox", "time", "state", "purgatory", "rpc"),
+    *("functions", "windowing", "operators", "task", "spark", "datastream", "testing", "cli"),
+]
+STRANGERS = [("rpc", "purgatory"), ("rpc", "operators"), ("purgatory", "operators")]
+LONGEST = 420  # lines: "about 400"
+OWN = ("flinkish", "tests", "asv_bench/benchmarks", "ci", "examples")
+
+PYTHON = sorted(PACKAGE.rglob("*.py")) + sorted(PACKAGE.rglob("*.pyi"))
+CYTHON = sorted(PACKAGE.rglob("*.pyx")) + sorted(PACKAGE.rglob("*.pxd"))
+COMPILED = sorted(PACKAGE.rglob("*.pyx"))
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def python_imports(path: Path) -> Iterator[str]:
+    """Absolute names of the modules that a Python file imports, wherever in the file."""
+    package = [*path.relative_to(ROOT).parent.parts]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) + 1 - node.level] if node.level else []
+            module = ".".join([*above, *filter(None, [node.module])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def cython_imports(path: Path) -> Iterator[str]:
+    """The same for a Cython file, whose grammar ``ast`` does not know."""
+    package = [*path.relative_to(ROOT).parent.parts]
+    text = re.sub(r"\(([^()]*)\)", lambda found: found[1].replace("\n", " "), path.read_text())
+    for found in re.finditer(r"^\s*from\s+(\.*)([\w.]*)\s+c?import\s+(.+)$", text, re.M):
+        above = package[: len(package) + 1 - len(found[1])] if found[1] else []
+        module = ".".join([*above, *filter(None, [found[2]])])
+        for name in found[3].split("#")[0].split(","):
+            yield f"{module}.{name.split()[0]}" if name.strip() else module
+    for found in re.finditer(r"^\s*c?import\s+(.+)$", text, re.M):
+        yield from (name.split()[0] for name in found[1].split("#")[0].split(","))
+
+
+def imports(path: Path) -> list[str]:
+    return list((cython_imports if path in CYTHON else python_imports)(path))
+
+
+def room_of(path: Path) -> str | None:
+    parts = path.relative_to(PACKAGE).parts
+    return parts[0] if len(parts) > 1 else None
+
+
+def test_every_package_is_a_known_room() -> None:
+    rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert rooms <= set(ROOMS)
+    assert {room_of(path) for path in COMPILED} == {"_core"}
+
+
+@pytest.mark.parametrize("path", PYTHON + CYTHON, ids=name_of)
+def test_imports_come_from_above(path: Path) -> None:
+    room = room_of(path)
+    wrong = []
+    for imported in imports(path):
+        top, *rest = imported.split(".")
+        if top in ("pyspark", "py4j") and room != "spark":
+            wrong.append(f"{imported}: only the room `spark` knows Spark")
+        if top != "flinkish" or room is None:
+            continue
+        other = rest[0] if rest else ""
+        if other == "__version__":
+            continue
+        if other not in ROOMS:
+            wrong.append(f"{imported}: import the room, not the package")
+        elif ROOMS.index(other) > ROOMS.index(room):
+            wrong.append(f"{imported}: `{other}` stands below `{room}`")
+        elif (room, other) in STRANGERS or (other, room) in STRANGERS:
+            wrong.append(f"{imported}: `{room}` and `{other}` do not know each other")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("path", [path for path in CYTHON if room_of(path) == "_core"], ids=name_of)
+def test_the_floor_knows_no_world(path: Path) -> None:
+    """No thread, socket, clock or log: time is an argument."""
+    world = {"threading", "socket", "time", "logging", "asyncio", "subprocess", "multiprocessing"}
+    found = sorted(world & {name.split(".")[0] for name in imports(path)})
+    found += sorted(name for name in imports(path) if name.startswith(("libc.time", "posix.time")))
+    assert not found, f"{name_of(path)} imports {', '.join(found)}"
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.glob("*/__init__.py")), ids=name_of)
+def test_a_room_opens_with_its_caption(path: Path) -> None:
+    caption = ast.get_docstring(ast.parse(path.read_text())) or ""
+    missing = [part for part in ("Owns:", "Uses:", "Must not:") if part not in caption]
+    assert not missing, f"the docstring of {name_of(path)} lacks {', '.join(missing)}"
+
+
+@pytest.mark.parametrize("path", COMPILED, ids=name_of)
+def test_a_compiled_module_has_header_and_stub(path: Path) -> None:
+    """A module of C functions alone has nothing for a stub to describe."""
+    header, stub = path.with_suffix(".pxd"), path.with_suffix(".pyi")
+    assert header.exists(), f"{name_of(path)} has no .pxd"
+    assert header.read_text().startswith("#"), f"{name_of(header)} opens without an explanation"
+    visible = re.findall(r"^(?:cdef class|class|def|cpdef [\w ]+?) (\w+)", path.read_text(), re.M)
+    assert stub.exists() or not visible, f"{name_of(path)} has no .pyi for {', '.join(visible)}"
+
+
+SIGNATURE = re.compile(
+    r"^[ ]*cp?def[ ]+(?:inline[ ]+)?(?P<type>[\w ]+?[ ]*\**)[ ]*\b(?P<name>\w+)"
+    r"\((?P<arguments>[^()]*(?:\([^()]*\)[^()]*)*)\)(?P<tail>[^:\n]*)(?::|$)",
+    re.M,
+)
+NUMERIC = re.compile(
+    r"^(void|bint|char|short|int|long|float|double|size_t|Py_ssize_t|Py_hash_t|u?int\d+_t"
+    r"|unsigned.*|signed.*|const .*|.*\*)$"
+)
+
+
+@pytest.mark.parametrize("path", CYTHON, ids=name_of)
+def test_c_functions_state_their_exceptions(path: Path) -> None:
+    silent = [
+        found["name"]
+        for found in SIGNATURE.finditer(path.read_text())
+        if NUMERIC.match(found["type"].strip()) and "except" not in found["tail"]
+    ]
+    assert not silent, f"say `noexcept` or `except …` on {', '.join(silent)}"
+
+
+def test_no_file_is_too_long() -> None:
+    kinds = {".py", ".pyx", ".pxd", ".pyi", ".sh"}
+    files = [path for room in OWN for path in (ROOT / room).rglob("*") if path.suffix in kinds]
+    lengths = {name_of(path): len(path.read_text().splitlines()) for path in files}
+    long = {name: length for name, length in lengths.items() if length > LONGEST}
+    assert not long, f"longer than {LONGEST} lines, so split: {long}"
+    assert len((ROOT / "setup.py").read_text().splitlines()) <= 80

@@ -12,6 +12,7 @@ set -euo pipefail
 environment dev
 cd "$ROOT/asv_bench"
 if [ "${1:-}" = asv ]; then
+    asv machine --yes >/dev/null
     exec asv run --python=same --show-stderr ${2:+--bench "$2"}
 fi
 

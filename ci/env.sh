@@ -26,7 +26,7 @@ logged() {
     shift
     mkdir -p "$LOGS"
     if ! "$@" >"$log" 2>&1; then
-        tail -n 40 "$log" >&2
+        tail -n 80 "$log" >&2
         fail "this command failed: $* (all of its output: $log)"
     fi
 }

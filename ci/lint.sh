@@ -16,27 +16,29 @@ check() {
 }
 
 # The stubs against the modules that were compiled from the sources they stand for.
-stubs() {
-    local modules
-    modules=$(cd "$ROOT" && find flinkish/_core -name '*.pyx' | sort | while read -r source; do
-        [ ! -e "${source%x}i" ] || echo "${source%.pyx}" | tr / .
-    done)
+stubs() (
+    cd "$ROOT"
+    modules=$(find flinkish/_core -name '*.pyi' | LC_ALL=C sort | sed 's/\.pyi$//' | tr / .)
+    cd "$ROOM"
     # shellcheck disable=SC2086
-    cd "$ROOM" && python -m mypy.stubtest --mypy-config-file "$ROOT/pyproject.toml" $modules
-}
+    python -m mypy.stubtest --mypy-config-file "$ROOT/pyproject.toml" $modules
+)
+
+layers() (
+    cd "$ROOM"
+    pytest -q -c "$ROOT/pyproject.toml" --rootdir "$ROOM" tests/test_layers.py
+)
 
 cd "$ROOT"
 check "ruff check" ruff check .
 check "ruff format" ruff format --check .
 check "mypy" mypy
 check "stubtest" stubs
-cd "$ROOT"
 check "Cython hints" python ci/hints.py
+check "layers" layers
 if command -v shellcheck >/dev/null; then
     check "shellcheck" shellcheck ci/*.sh .ci/run
 fi
-cd "$ROOM"
-check "layers" pytest -q -c "$ROOT/pyproject.toml" --rootdir "$ROOM" tests/test_layers.py
 
 [ ${#failed[@]} = 0 ] || fail "lint: ${failed[*]}"
 say "lint: all checks passed"

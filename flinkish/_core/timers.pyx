@@ -1,0 +1,416 @@
+"""Timers as flat memory: an indexed 4-ary heap with a set of identities per key group.
+
+The layout, the invariants and the calls are described in ``timers.pxd``.
+"""
+
+from libc.errno cimport EINVAL, ENOMEM, EOVERFLOW
+from libc.stdint cimport UINT32_MAX
+from libc.stdlib cimport free, malloc, qsort
+from libc.string cimport memset
+
+from flinkish._core.id_set cimport (
+    set_capacity,
+    set_clear,
+    set_count,
+    set_entries,
+    set_entry,
+    set_erase,
+    set_home,
+    set_index,
+    set_limit,
+    set_reserve,
+    set_take,
+    set_valid,
+)
+from flinkish._core.memory cimport segment_init, segment_release, segment_reserve
+from flinkish._core.node_heap cimport heap_erase, heap_up, prefetch
+
+cdef uint64_t MAGIC = 0x010464656D697466  # "ftimed", the arity 4, version 1 of the layout
+cdef size_t FIRST_TIMERS = 64             # room of the first nodes and slots
+cdef TimersHeader NOTHING                 # header of all timers that have no memory yet; zero
+
+
+# --- life -------------------------------------------------------------------------------------
+
+cdef int timers_init(Timers* timers, uint32_t groups) noexcept nogil:
+    cdef uint32_t group
+    memset(timers, 0, sizeof(Timers))
+    segment_init(&timers.nodes)
+    segment_init(&timers.slots)
+    segment_init(&timers.fresh)
+    segment_init(&timers.removed)
+    timers.nodes.base = <char*>&NOTHING
+    if groups == 0 or groups > TIMER_GROUP:
+        return -EINVAL
+    timers.sets = <Segment*>malloc(groups * sizeof(Segment))
+    if timers.sets == NULL:
+        return -ENOMEM
+    timers.groups = groups
+    for group in range(groups):
+        segment_init(&timers.sets[group])
+    return 0
+
+
+cdef int timers_attach(Timers* timers) noexcept nogil:
+    cdef TimersHeader* header
+    if timers.nodes.size == 0 and timers.slots.size == 0 and timers.sets[0].size == 0:
+        return _start(timers)
+    header = timers_header(timers)
+    if (
+        timers.groups == 1
+        and timers.nodes.size >= TIMERS_ROOT
+        and header.magic == MAGIC
+        and header.groups == 1
+        and header.count <= TIMERS_LIMIT
+        and header.count <= (timers.nodes.size - TIMERS_ROOT) // sizeof(TimerNode)
+        and header.used <= timers.slots.size // sizeof(TimerSlot)
+        and header.count <= header.used
+        and header.free <= header.used
+        and set_valid(&timers.sets[0], header.count)
+    ):
+        return 0
+    return -EINVAL
+
+
+cdef int _start(Timers* timers) noexcept nogil:
+    """Give timers without memory a header of their own."""
+    cdef int status
+    timers.nodes.base = NULL
+    status = segment_reserve(&timers.nodes, TIMERS_ROOT + FIRST_TIMERS * sizeof(TimerNode))
+    if status != 0:
+        timers.nodes.base = <char*>&NOTHING
+        return -status
+    timers_header(timers).magic = MAGIC
+    timers_header(timers).groups = timers.groups
+    return 0
+
+
+cdef void timers_release(Timers* timers) noexcept nogil:
+    cdef uint32_t group
+    if timers.sets == NULL:
+        return
+    if timers.nodes.size == 0:
+        timers.nodes.base = NULL
+    segment_release(&timers.nodes)
+    segment_release(&timers.slots)
+    segment_release(&timers.fresh)
+    segment_release(&timers.removed)
+    for group in range(timers.groups):
+        segment_release(&timers.sets[group])
+    free(timers.sets)
+    timers.sets = NULL
+
+
+cdef void timers_clear(Timers* timers) noexcept nogil:
+    cdef TimersHeader* header = timers_header(timers)
+    cdef uint32_t group
+    if timers.nodes.size == 0:
+        return
+    if header.used != 0:
+        memset(timers.slots.base, 0, header.used * sizeof(TimerSlot))
+    for group in range(timers.groups):
+        set_clear(&timers.sets[group])
+    header.count = 0
+    header.used = 0
+    header.free = 0
+    header.sequence = 0
+    timers.fresh_count = 0
+    timers.removed_count = 0
+
+
+cdef size_t timers_bytes(Timers* timers) noexcept nogil:
+    cdef size_t bytes = timers.groups * sizeof(Segment)
+    cdef uint32_t group
+    bytes += timers.nodes.size + timers.slots.size + timers.fresh.size + timers.removed.size
+    for group in range(timers.groups):
+        bytes += timers.sets[group].size
+    return bytes
+
+
+# --- room -------------------------------------------------------------------------------------
+
+cdef int timers_reserve(Timers* timers, size_t nodes, size_t slots) noexcept nogil:
+    cdef int status = 0
+    if timers.nodes.size == 0:
+        status = _start(timers)
+    if status == 0:
+        nodes = TIMERS_ROOT + nodes * sizeof(TimerNode)
+        status = -segment_reserve(&timers.nodes, nodes)
+    if status == 0 and slots != 0:
+        slots = max(slots, FIRST_TIMERS)
+        status = -segment_reserve(&timers.slots, slots * sizeof(TimerSlot))
+    return status
+
+
+cdef int timers_reserve_removed(Timers* timers, size_t more) noexcept nogil:
+    if not timers.tracking:
+        return 0
+    return -segment_reserve(&timers.removed, (timers.removed_count + more) * sizeof(uint32_t))
+
+
+cdef int timers_make_room(Timers* timers, uint32_t group) noexcept nogil:
+    cdef TimersHeader* header = timers_header(timers)
+    cdef Segment* ids = &timers.sets[group]
+    cdef size_t count = <size_t>header.count + 1
+    cdef size_t used = <size_t>header.used + 1
+    cdef int status = 0
+    if count > TIMERS_LIMIT:
+        return -EOVERFLOW
+    if header.sequence == UINT32_MAX:
+        status = _renumber(timers)
+    if status == 0:
+        status = timers_reserve(timers, count, used if header.free == 0 else 0)
+    if status == 0 and timers.tracking:
+        status = -segment_reserve(&timers.fresh, (timers.fresh_count + 1) * 2 * sizeof(uint32_t))
+    if status == 0 and set_count(ids) == set_limit(ids):
+        status = set_reserve(ids, <size_t>set_count(ids) + 1)
+    return status
+
+
+cdef int _renumber(Timers* timers) noexcept nogil:
+    """Give the timers the sequences 0, 1, 2, ... in the order of those they have."""
+    cdef TimersHeader* header = timers_header(timers)
+    cdef TimerNode* nodes = timers_nodes(timers)
+    cdef uint32_t* fresh = <uint32_t*>timers.fresh.base
+    cdef uint64_t* order = <uint64_t*>malloc((<size_t>header.count + 1) * sizeof(uint64_t))
+    cdef size_t i, kept = 0
+    if order == NULL:
+        return -ENOMEM
+    for i in range(header.count):
+        order[i] = (<uint64_t>nodes[i].sequence << 32) | i
+    qsort(order, header.count, sizeof(uint64_t), _compare)
+    for i in range(timers.fresh_count):
+        if timers_is_fresh(timers, fresh[2 * i], fresh[2 * i + 1]):
+            fresh[2 * kept] = fresh[2 * i]
+            kept += 1
+    timers.fresh_count = kept
+    for i in range(header.count):
+        nodes[<uint32_t>order[i]].sequence = <uint32_t>i
+    for i in range(kept):
+        fresh[2 * i + 1] = nodes[timers_slots(timers)[fresh[2 * i]].position].sequence
+    header.sequence = header.count
+    free(order)
+    return 0
+
+
+cdef int _compare(const void* a, const void* b) noexcept nogil:
+    cdef uint64_t left = (<const uint64_t*>a)[0]
+    cdef uint64_t right = (<const uint64_t*>b)[0]
+    return (left > right) - (left < right)
+
+
+# --- one timer --------------------------------------------------------------------------------
+
+cdef bint timers_find(Timers* timers, uint32_t hash, int64_t timestamp, uint32_t key, uint32_t ns,
+                      uint32_t group, uint32_t* at) noexcept nogil:
+    cdef Segment* ids = &timers.sets[group]
+    cdef uint32_t capacity = set_capacity(ids)
+    cdef uint64_t* entries = set_entries(ids)
+    cdef TimerSlot* slot
+    if capacity == 0:
+        return 0
+    at[0] = set_home(hash, capacity)
+    while entries[at[0]] != 0:
+        if <uint32_t>(entries[at[0]] >> 32) == hash:
+            slot = timers_slots(timers) + (<uint32_t>entries[at[0]] - 1)
+            if slot.key == key and slot.ns == ns:
+                if timers_nodes(timers)[slot.position].timestamp == timestamp:
+                    return 1
+        at[0] += 1
+        if at[0] == capacity:
+            at[0] = 0
+    return 0
+
+
+cdef int timers_add(Timers* timers, int64_t timestamp, uint32_t key, uint32_t ns,
+                    uint32_t group) noexcept nogil:
+    cdef uint32_t hash = timer_hash(timestamp, key, ns)
+    cdef int status = timers_make_room(timers, group)
+    cdef TimersHeader* header = timers_header(timers)  # after room was made: it may move
+    cdef uint32_t at, slot
+    if status != 0:
+        return status
+    if timers_find(timers, hash, timestamp, key, ns, group, &at):
+        return 0
+    if header.free != 0:
+        slot = header.free - 1
+        header.free = timers_slots(timers)[slot].position
+    else:
+        slot = header.used
+        header.used += 1
+    set_take(&timers.sets[group], at, hash, slot)
+    timers_put(timers, slot, timestamp, key, ns, group)
+    return 1
+
+
+cdef void timers_put(Timers* timers, uint32_t slot, int64_t timestamp, uint32_t key, uint32_t ns,
+                     uint32_t group) noexcept nogil:
+    cdef TimersHeader* header = timers_header(timers)
+    cdef TimerSlot* taken = timers_slots(timers) + slot
+    cdef uint32_t* fresh
+    cdef TimerNode node
+    node.timestamp = timestamp
+    node.sequence = header.sequence
+    node.slot = slot
+    taken.key = key
+    taken.ns = ns
+    taken.state = TIMER_LIVE | group
+    if timers.tracking:
+        taken.state |= TIMER_FRESH
+        fresh = <uint32_t*>timers.fresh.base + 2 * timers.fresh_count
+        fresh[0] = slot
+        fresh[1] = node.sequence
+        timers.fresh_count += 1
+    heap_up(timers_nodes(timers), timers_slots(timers), header.count, node)
+    header.sequence += 1
+    header.count += 1
+
+
+cdef void timers_drop(Timers* timers, uint32_t slot) noexcept nogil:
+    cdef TimersHeader* header = timers_header(timers)
+    cdef TimerSlot* freed = timers_slots(timers) + slot
+    if timers.tracking and not freed.state & TIMER_FRESH:
+        (<uint32_t*>timers.removed.base)[timers.removed_count] = slot
+        timers.removed_count += 1
+    freed.state = 0
+    freed.position = header.free
+    header.free = slot + 1
+
+
+cdef bint timers_is_fresh(Timers* timers, uint32_t slot, uint32_t sequence) noexcept nogil:
+    cdef TimerSlot* entry = timers_slots(timers) + slot
+    if not entry.state & TIMER_FRESH:
+        return 0
+    return timers_nodes(timers)[entry.position].sequence == sequence
+
+
+cdef int timers_remove(Timers* timers, int64_t timestamp, uint32_t key, uint32_t ns,
+                       uint32_t group) noexcept nogil:
+    cdef TimersHeader* header = timers_header(timers)
+    cdef uint32_t at, slot
+    cdef int status
+    if not timers_find(timers, timer_hash(timestamp, key, ns), timestamp, key, ns, group, &at):
+        return 0
+    status = timers_reserve_removed(timers, 1)
+    if status != 0:
+        return status
+    slot = <uint32_t>set_entries(&timers.sets[group])[at] - 1
+    set_erase(&timers.sets[group], at)
+    heap_erase(timers_nodes(timers), timers_slots(timers),
+               timers_slots(timers)[slot].position, header.count)
+    header.count -= 1
+    timers_drop(timers, slot)
+    return 1
+
+
+cdef bint timers_contains(Timers* timers, int64_t timestamp, uint32_t key, uint32_t ns,
+                          uint32_t group) noexcept nogil:
+    cdef uint32_t at
+    return timers_find(timers, timer_hash(timestamp, key, ns), timestamp, key, ns, group, &at)
+
+
+cdef inline void _read(Timers* timers, const TimerNode* node, Timer* out) noexcept nogil:
+    cdef TimerSlot* slot = timers_slots(timers) + node.slot
+    out.timestamp = node.timestamp
+    out.key = slot.key
+    out.ns = slot.ns
+    out.group = slot.state & TIMER_GROUP
+    out.slot = node.slot
+
+
+cdef bint timers_peek(Timers* timers, Timer* out) noexcept nogil:
+    if timers_count(timers) == 0:
+        return 0
+    _read(timers, timers_nodes(timers), out)
+    return 1
+
+
+cdef int timers_poll(Timers* timers, Timer* out) noexcept nogil:
+    cdef TimersHeader* header = timers_header(timers)
+    cdef Segment* ids
+    cdef uint32_t hash
+    cdef int status
+    if not timers_peek(timers, out):
+        return 0
+    status = timers_reserve_removed(timers, 1)
+    if status != 0:
+        return status
+    ids = &timers.sets[out.group]
+    hash = timer_hash(out.timestamp, out.key, out.ns)
+    prefetch(set_entries(ids) + set_home(hash, set_capacity(ids)))
+    heap_erase(timers_nodes(timers), timers_slots(timers), 0, header.count)
+    header.count -= 1
+    set_erase(ids, set_index(ids, hash, out.slot))
+    timers_drop(timers, out.slot)
+    return 1
+
+
+cdef bint timers_get(Timers* timers, uint32_t slot, Timer* out) noexcept nogil:
+    if slot >= timers_header(timers).used:
+        return 0
+    if not timers_slots(timers)[slot].state & TIMER_LIVE:
+        return 0
+    _read(timers, timers_nodes(timers) + timers_slots(timers)[slot].position, out)
+    return 1
+
+
+# --- doubts -----------------------------------------------------------------------------------
+
+cdef const char* timers_fault(Timers* timers) noexcept nogil:
+    cdef TimersHeader* header = timers_header(timers)
+    cdef TimerNode* nodes = timers_nodes(timers)
+    cdef TimerSlot* slots = timers_slots(timers)
+    cdef size_t i, members = 0, live = 0
+    cdef uint32_t slot, group
+    if header.used > timers.slots.size // sizeof(TimerSlot) or header.count > header.used:
+        return "counts that the segments cannot hold"
+    for group in range(timers.groups):
+        members += set_count(&timers.sets[group])
+        if set_count(&timers.sets[group]) > set_limit(&timers.sets[group]):
+            return "a set is too full"
+    for i in range(timers.slots.size // sizeof(TimerSlot)):
+        if slots[i].state & TIMER_LIVE:
+            live += 1
+            if i >= header.used:
+                return "a live slot behind the last used one"
+    if members != header.count or live != header.count:
+        return "nodes, live slots and set entries are not equally many"
+    for i in range(header.count):
+        slot = nodes[i].slot
+        if slot >= header.used or slots[slot].position != i:
+            return "a slot that does not know its place in the heap"
+        if nodes[i].sequence >= header.sequence:
+            return "a sequence from the future"
+        if i != 0 and nodes[(i - 1) // 4].timestamp >= nodes[i].timestamp:
+            if (
+                nodes[(i - 1) // 4].timestamp > nodes[i].timestamp
+                or nodes[(i - 1) // 4].sequence >= nodes[i].sequence
+            ):
+                return "a node before its parent"
+        group = slots[slot].state & TIMER_GROUP
+        if not slots[slot].state & TIMER_LIVE or group >= timers.groups:
+            return "a node of a slot that is free or of a foreign key group"
+        if not _in_set(timers, nodes[i].timestamp, slot, group):
+            return "a timer that its set does not find"
+    return _free_fault(timers, header.used - header.count)
+
+
+cdef bint _in_set(Timers* timers, int64_t timestamp, uint32_t slot, uint32_t group) noexcept nogil:
+    cdef TimerSlot* entry = timers_slots(timers) + slot
+    cdef uint32_t hash = timer_hash(timestamp, entry.key, entry.ns)
+    cdef uint32_t at
+    if not timers_find(timers, hash, timestamp, entry.key, entry.ns, group, &at):
+        return 0
+    return set_entries(&timers.sets[group])[at] == set_entry(hash, slot)
+
+
+cdef const char* _free_fault(Timers* timers, uint32_t unused) noexcept nogil:
+    cdef uint32_t next = timers_header(timers).free
+    while next != 0 and unused != 0:
+        if next > timers_header(timers).used or timers_slots(timers)[next - 1].state != 0:
+            return "a free slot that is taken or out of range"
+        next = timers_slots(timers)[next - 1].position
+        unused -= 1
+    if next != 0 or unused != 0:
+        return "free slots that the chain does not reach"
+    return NULL

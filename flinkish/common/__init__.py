@@ -1,0 +1,50 @@
+"""The vocabulary: what the rooms and their users speak in.
+
+Owns: errors, durations, rows, types, stream elements, output tags, watermark strategies.
+Uses: ``_core``, for rows.
+Must not: read a clock, start a thread, or know Spark.
+"""
+
+from flinkish.common.durations import Duration, DurationLike, Instant, Time, to_millis
+from flinkish.common.elements import (
+    MAX_TIMESTAMP,
+    MIN_TIMESTAMP,
+    CheckpointBarrier,
+    LatencyMarker,
+    StreamElement,
+    StreamRecord,
+    Watermark,
+    WatermarkStatus,
+)
+from flinkish.common.output_tag import OutputTag
+from flinkish.common.row import Row, RowKind
+from flinkish.common.typeinfo import TypeInformation, Types
+from flinkish.common.watermark_strategy import (
+    TimestampAssigner,
+    WatermarkGenerator,
+    WatermarkStrategy,
+)
+
+__all__ = [
+    "MAX_TIMESTAMP",
+    "MIN_TIMESTAMP",
+    "CheckpointBarrier",
+    "Duration",
+    "DurationLike",
+    "Instant",
+    "LatencyMarker",
+    "OutputTag",
+    "Row",
+    "RowKind",
+    "StreamElement",
+    "StreamRecord",
+    "Time",
+    "TimestampAssigner",
+    "TypeInformation",
+    "Types",
+    "Watermark",
+    "WatermarkGenerator",
+    "WatermarkStatus",
+    "WatermarkStrategy",
+    "to_millis",
+]

@@ -1,0 +1,116 @@
+"""What flows through an operator: records, and the marks between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from operator import index
+from typing import Any, ClassVar, SupportsIndex
+
+from flinkish.common.errors import TimestampError
+
+__all__ = [
+    "MAX_TIMESTAMP",
+    "MIN_TIMESTAMP",
+    "CheckpointBarrier",
+    "LatencyMarker",
+    "StreamElement",
+    "StreamRecord",
+    "Watermark",
+    "WatermarkStatus",
+    "check_timestamp",
+]
+
+MIN_TIMESTAMP = -(1 << 63)
+"""The watermark before the first one (Flink: B.6)."""
+
+MAX_TIMESTAMP = (1 << 63) - 1
+"""The watermark at the end of the data: no event can follow it."""
+
+
+def check_timestamp(timestamp: SupportsIndex, what: str = "timestamp") -> int:
+    """``timestamp`` as an int, if it is one of 64 bits; TimestampError naming it otherwise."""
+    if type(timestamp) is int and MIN_TIMESTAMP <= timestamp <= MAX_TIMESTAMP:
+        return timestamp
+    if isinstance(timestamp, bool) or not hasattr(timestamp, "__index__"):
+        raise TimestampError(
+            f"{what} must be an int of milliseconds since the epoch, not {timestamp!r} "
+            f"of type {type(timestamp).__name__}"
+        )
+    millis = index(timestamp)
+    if not MIN_TIMESTAMP <= millis <= MAX_TIMESTAMP:
+        raise TimestampError(
+            f"{what} {millis} does not fit 64 bits of milliseconds since the epoch; "
+            "is it in another unit?"
+        )
+    return millis
+
+
+class StreamElement:
+    """Anything that flows through an operator."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRecord(StreamElement):
+    """One value, and its event time in milliseconds since the epoch, or None without one."""
+
+    value: Any
+    timestamp: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.timestamp is not None:
+            check_timestamp(self.timestamp)
+
+    def has_timestamp(self) -> bool:
+        """Whether the record carries an event time."""
+        return self.timestamp is not None
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Watermark(StreamElement):
+    """Event time has come to ``timestamp``, in milliseconds; nothing older should follow."""
+
+    MAX_WATERMARK: ClassVar[Watermark]
+    """After the last element of a bounded stream."""
+
+    timestamp: int
+
+    def __post_init__(self) -> None:
+        check_timestamp(self.timestamp, "watermark")
+
+
+Watermark.MAX_WATERMARK = Watermark(MAX_TIMESTAMP)
+
+
+class WatermarkStatus(StreamElement, Enum):
+    """Whether an input takes part in the watermark."""
+
+    ACTIVE = 0
+    IDLE = -1
+
+    def is_active(self) -> bool:
+        """Whether this is ACTIVE."""
+        return self is WatermarkStatus.ACTIVE
+
+    def is_idle(self) -> bool:
+        """Whether this is IDLE."""
+        return self is WatermarkStatus.IDLE
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyMarker(StreamElement):
+    """Sent by a source at ``marked_time`` (ms) to measure how long elements travel."""
+
+    marked_time: int
+    operator_id: str
+    subtask_index: int
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointBarrier(StreamElement):
+    """Elements before it belong to checkpoint ``id``, begun at ``timestamp`` (ms)."""
+
+    id: int
+    timestamp: int

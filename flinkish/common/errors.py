@@ -1,0 +1,196 @@
+"""The errors of flinkish: one tree under :class:`FlinkishError`, with Flink's names.
+
+A message says what was found, what was needed and what to do; the figures in it are also
+attributes, so that a program need not parse it.  Errors of wrong arguments are also
+``ValueError`` or ``TypeError``.  All can be pickled, with their attributes, since they cross
+from Spark's workers to the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = [
+    "ArgumentTypeError",
+    "CorruptStateError",
+    "FlinkishError",
+    "IllegalArgumentError",
+    "IllegalStateError",
+    "IncompatibleStateError",
+    "MissingDependencyError",
+    "NullKeyError",
+    "SchemaMismatchError",
+    "SerializationError",
+    "StateError",
+    "StateMigrationError",
+    "TimestampError",
+    "UnknownColumnError",
+    "UnsupportedOperationError",
+    "UserFunctionError",
+]
+
+
+class FlinkishError(Exception):
+    """Root of all errors that flinkish raises on its own account."""
+
+
+class IllegalStateError(FlinkishError, RuntimeError):
+    """The call is right, the moment is wrong: a state read before ``open``, a closed harness."""
+
+
+class UnsupportedOperationError(FlinkishError, RuntimeError):
+    """This object cannot do that at all: a timer in a context without a key (Flink: B.26)."""
+
+
+class IllegalArgumentError(FlinkishError, ValueError):
+    """An argument has a value that cannot be used."""
+
+
+class ArgumentTypeError(IllegalArgumentError, TypeError):
+    """An argument has the wrong type.  Flink knows only one error for both, so this is both."""
+
+
+class UnknownColumnError(IllegalArgumentError):
+    """A column was named that the data does not have.
+
+    ``column`` is what was asked for, ``available`` what there is.
+    """
+
+    def __init__(self, message: str, *, column: str = "", available: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.column = column
+        self.available = tuple(available)
+
+
+class NullKeyError(IllegalArgumentError):
+    """A row has no key, and rows are placed by their keys (Flink: B.21).
+
+    ``value`` is the row, ``column`` the key column if the key comes from one.
+    """
+
+    def __init__(self, message: str, *, value: Any = None, column: str | None = None) -> None:
+        super().__init__(message)
+        self.value = value
+        self.column = column
+
+
+class TimestampError(IllegalArgumentError):
+    """A timestamp is missing, of the wrong type, or outside of 64 bits of milliseconds."""
+
+
+class SchemaMismatchError(IllegalArgumentError):
+    """A value does not fit the schema that was declared for it.
+
+    ``value`` is what the function returned, ``schema`` the declaration, as DDL.
+    """
+
+    def __init__(self, message: str, *, value: Any = None, schema: str | None = None) -> None:
+        super().__init__(message)
+        self.value = value
+        self.schema = schema
+
+
+class SerializationError(FlinkishError):
+    """Something cannot be turned into bytes, or back.
+
+    ``path`` says which part of it, for instance the attribute of a function that keeps it from
+    being pickled: ``"DeadManSwitch.client"``.
+    """
+
+    def __init__(self, message: str, *, path: str | None = None) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class StateError(FlinkishError):
+    """State could not be read or restored."""
+
+
+class IncompatibleStateError(StateError):
+    """State was written by a job that differs in a way that cannot be bridged.
+
+    ``setting`` names the difference (``"max_parallelism"``), ``was`` is the value the state was
+    written with, ``now`` the value of this job.
+    """
+
+    def __init__(
+        self, message: str, *, setting: str | None = None, was: Any = None, now: Any = None
+    ) -> None:
+        super().__init__(message)
+        self.setting = setting
+        self.was = was
+        self.now = now
+
+
+class StateMigrationError(IncompatibleStateError):
+    """A state keeps its name but has another kind or type than when it was written."""
+
+
+class CorruptStateError(StateError):
+    """Bytes of state are damaged, or are not ours; nothing of them was used.
+
+    ``version`` is the format version they claim, ``key_group`` the key group they were read
+    for, ``checksum`` the checksum found in them; each is None where it is unknown.  What is
+    known is added to the message.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        version: int | None = None,
+        key_group: int | None = None,
+        checksum: int | None = None,
+    ) -> None:
+        facts = []
+        if version is not None:
+            facts.append(f"format version {version}")
+        if key_group is not None:
+            facts.append(f"key group {key_group}")
+        if checksum is not None:
+            facts.append(f"checksum {checksum:#010x}")
+        super().__init__(f"{message} ({', '.join(facts)})" if facts else message)
+        self.version = version
+        self.key_group = key_group
+        self.checksum = checksum
+
+
+class UserFunctionError(FlinkishError):
+    """A user function raised, or returned what it must not; its own error is the ``__cause__``.
+
+    ``function`` is the name of its class, ``method`` the method that was called, ``key`` the
+    key it was called for.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        function: str | None = None,
+        method: str | None = None,
+        key: Any = None,
+    ) -> None:
+        super().__init__(message)
+        self.function = function
+        self.method = method
+        self.key = key
+
+
+class MissingDependencyError(FlinkishError, ImportError):
+    """A package that a feature needs is not installed.
+
+    ``module`` is what could not be imported, ``extra`` the extra of flinkish that brings it.
+    """
+
+    def __init__(self, message: str, *, module: str | None = None, extra: str | None = None):
+        super().__init__(message)
+        self.module = module
+        self.extra = extra
+
+    @classmethod
+    def of(cls, module: str, *, feature: str, extra: str | None = None) -> MissingDependencyError:
+        """The error with its usual message: what needs ``module``, and how to install it."""
+        remedy = f"pip install 'flinkish[{extra}]'" if extra else f"pip install {module}"
+        message = f"{feature} needs the package {module}, which cannot be imported: {remedy}"
+        return cls(message, module=module, extra=extra)

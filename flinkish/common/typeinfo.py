@@ -1,0 +1,192 @@
+"""PyFlink's ``Types`` and the classes behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from flinkish.common._basic_types import (
+    BasicType,
+    BasicTypeInfo,
+    DateTypeInfo,
+    DecimalTypeInfo,
+    InstantTypeInfo,
+    PickledBytesTypeInfo,
+    TimestampTypeInfo,
+    TimeTypeInfo,
+    TypeInformation,
+)
+from flinkish.common._composite_types import (
+    BasicArrayTypeInfo,
+    ListTypeInfo,
+    MapTypeInfo,
+    ObjectArrayTypeInfo,
+    PrimitiveArrayTypeInfo,
+    RowTypeInfo,
+    TupleTypeInfo,
+    require_type,
+)
+from flinkish.common.ddl import type_from_ddl
+
+__all__ = [
+    "BasicArrayTypeInfo",
+    "BasicType",
+    "BasicTypeInfo",
+    "DateTypeInfo",
+    "DecimalTypeInfo",
+    "InstantTypeInfo",
+    "ListTypeInfo",
+    "MapTypeInfo",
+    "ObjectArrayTypeInfo",
+    "PickledBytesTypeInfo",
+    "PrimitiveArrayTypeInfo",
+    "RowTypeInfo",
+    "TimeTypeInfo",
+    "TimestampTypeInfo",
+    "TupleTypeInfo",
+    "TypeInformation",
+    "Types",
+    "as_type_information",
+]
+
+
+def as_type_information(given: Any, what: str = "type_info") -> TypeInformation:
+    """What users may give for a type, as a TypeInformation.
+
+    A TypeInformation; None, for objects that are pickled; a list of types, for a row of them
+    (both as PyFlink's ``OutputTag`` takes them); or Spark DDL such as ``"id bigint, n int"``.
+    ArgumentTypeError, naming ``what``, for anything else; IllegalArgumentError for bad DDL.
+    """
+    if given is None:
+        return PickledBytesTypeInfo()
+    if isinstance(given, str):
+        return type_from_ddl(given)
+    if isinstance(given, list):
+        return RowTypeInfo(given)
+    return require_type(given, what)
+
+
+class Types:
+    """Type information by PyFlink's names: call them, ``Types.LONG()``."""
+
+    @staticmethod
+    def STRING() -> TypeInformation:
+        """Strings."""
+        return BasicTypeInfo(BasicType.STRING)
+
+    @staticmethod
+    def BYTE() -> TypeInformation:
+        """Ints of 8 bits."""
+        return BasicTypeInfo(BasicType.BYTE)
+
+    @staticmethod
+    def BOOLEAN() -> TypeInformation:
+        """Truth values."""
+        return BasicTypeInfo(BasicType.BOOLEAN)
+
+    @staticmethod
+    def SHORT() -> TypeInformation:
+        """Ints of 16 bits."""
+        return BasicTypeInfo(BasicType.SHORT)
+
+    @staticmethod
+    def INT() -> TypeInformation:
+        """Ints of 32 bits."""
+        return BasicTypeInfo(BasicType.INT)
+
+    @staticmethod
+    def LONG() -> TypeInformation:
+        """Ints of 64 bits."""
+        return BasicTypeInfo(BasicType.LONG)
+
+    @staticmethod
+    def FLOAT() -> TypeInformation:
+        """Floats that a column holds in 32 bits."""
+        return BasicTypeInfo(BasicType.FLOAT)
+
+    @staticmethod
+    def DOUBLE() -> TypeInformation:
+        """Floats."""
+        return BasicTypeInfo(BasicType.DOUBLE)
+
+    @staticmethod
+    def CHAR() -> TypeInformation:
+        """Strings of one character."""
+        return BasicTypeInfo(BasicType.CHAR)
+
+    @staticmethod
+    def BIG_INT() -> TypeInformation:
+        """Ints of at most 38 digits."""
+        return BasicTypeInfo(BasicType.BIG_INT)
+
+    @staticmethod
+    def BIG_DEC() -> TypeInformation:
+        """Decimals of 38 digits, 18 of them after the point."""
+        return BasicTypeInfo(BasicType.BIG_DEC)
+
+    @staticmethod
+    def INSTANT() -> TypeInformation:
+        """Points in time: :class:`flinkish.common.Instant`."""
+        return InstantTypeInfo()
+
+    @staticmethod
+    def SQL_DATE() -> TypeInformation:
+        """``datetime.date``."""
+        return DateTypeInfo()
+
+    @staticmethod
+    def SQL_TIME() -> TypeInformation:
+        """``datetime.time``."""
+        return TimeTypeInfo()
+
+    @staticmethod
+    def SQL_TIMESTAMP() -> TypeInformation:
+        """``datetime.datetime``."""
+        return TimestampTypeInfo()
+
+    @staticmethod
+    def PICKLED_BYTE_ARRAY() -> TypeInformation:
+        """Any object; it is pickled."""
+        return PickledBytesTypeInfo()
+
+    @staticmethod
+    def ROW(field_types: Iterable[TypeInformation]) -> RowTypeInfo:
+        """Rows of fields without names."""
+        return RowTypeInfo(field_types)
+
+    @staticmethod
+    def ROW_NAMED(
+        field_names: Iterable[str], field_types: Iterable[TypeInformation]
+    ) -> RowTypeInfo:
+        """Rows of fields with names, all different, one a type."""
+        return RowTypeInfo(field_types, field_names)
+
+    @staticmethod
+    def TUPLE(field_types: Iterable[TypeInformation]) -> TupleTypeInfo:
+        """Tuples."""
+        return TupleTypeInfo(field_types)
+
+    @staticmethod
+    def PRIMITIVE_ARRAY(element_type: TypeInformation) -> TypeInformation:
+        """Lists or arrays of numbers, truth values or characters, without None."""
+        return PrimitiveArrayTypeInfo(element_type)
+
+    @staticmethod
+    def BASIC_ARRAY(element_type: TypeInformation) -> TypeInformation:
+        """Lists of numbers, truth values, characters or strings."""
+        return BasicArrayTypeInfo(element_type)
+
+    @staticmethod
+    def OBJECT_ARRAY(element_type: TypeInformation) -> TypeInformation:
+        """Lists of anything."""
+        return ObjectArrayTypeInfo(element_type)
+
+    @staticmethod
+    def MAP(key_type_info: TypeInformation, value_type_info: TypeInformation) -> MapTypeInfo:
+        """Dicts."""
+        return MapTypeInfo(key_type_info, value_type_info)
+
+    @staticmethod
+    def LIST(element_type_info: TypeInformation) -> ListTypeInfo:
+        """Lists."""
+        return ListTypeInfo(element_type_info)

@@ -1,0 +1,5 @@
+"""PyFlink's module of the timer service."""
+
+from flinkish.time.timer_service import TimerService
+
+__all__ = ["TimerService"]

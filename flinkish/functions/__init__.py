@@ -1,0 +1,39 @@
+"""What users subclass.
+
+Owns: functions, the contexts they are called with, the runtime context they are opened with.
+Uses: ``common``, ``metrics``, ``time``, ``state``.
+Must not: run anything; operators do.
+"""
+
+from flinkish.functions.base import (
+    AggregateFunction,
+    FilterFunction,
+    FlatMapFunction,
+    Function,
+    KeySelector,
+    MapFunction,
+    ReduceFunction,
+)
+from flinkish.functions.process import (
+    CoProcessFunction,
+    KeyedCoProcessFunction,
+    KeyedProcessFunction,
+    ProcessFunction,
+)
+from flinkish.functions.runtime_context import KeyedStateStore, RuntimeContext
+
+__all__ = [
+    "AggregateFunction",
+    "CoProcessFunction",
+    "FilterFunction",
+    "FlatMapFunction",
+    "Function",
+    "KeySelector",
+    "KeyedCoProcessFunction",
+    "KeyedProcessFunction",
+    "KeyedStateStore",
+    "MapFunction",
+    "ProcessFunction",
+    "ReduceFunction",
+    "RuntimeContext",
+]

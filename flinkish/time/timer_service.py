@@ -1,0 +1,47 @@
+"""What user functions ask for the time and for timers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+__all__ = ["TimerService"]
+
+
+class TimerService(ABC):
+    """Time, and timers of the current key.  All times are int milliseconds since the epoch.
+
+    A timer is known by its time: a second registration for the same key, time and clock does
+    nothing, and one deletion undoes both (Flink: B.1, B.11).  Timers without a current key are
+    an UnsupportedOperationError (Flink: B.26).
+
+    The class only says what there is; the services that functions get are compiled and are
+    registered with it.
+    """
+
+    @abstractmethod
+    def current_processing_time(self) -> int:
+        """The machine's clock."""
+
+    @abstractmethod
+    def current_watermark(self) -> int:
+        """How far event time has come; the least 64-bit integer before the first watermark."""
+
+    @abstractmethod
+    def register_processing_time_timer(self, timestamp: int) -> None:
+        """Call ``on_timer`` when the clock has reached ``timestamp``."""
+
+    @abstractmethod
+    def register_event_time_timer(self, timestamp: int) -> None:
+        """Call ``on_timer`` when the watermark has reached ``timestamp``.
+
+        A timestamp that the watermark has passed already fires with the next advance; inside
+        ``on_timer``, with this one (Flink: B.8).
+        """
+
+    @abstractmethod
+    def delete_processing_time_timer(self, timestamp: int) -> None:
+        """Forget such a timer; nothing happens if there is none."""
+
+    @abstractmethod
+    def delete_event_time_timer(self, timestamp: int) -> None:
+        """Forget such a timer; nothing happens if there is none."""

@@ -20,7 +20,7 @@ cdef struct Segment:
 # Make an empty heap segment of an uninitialised struct.
 cdef void segment_init(Segment* segment) noexcept nogil
 
-# Map the open file `fd` (taken over: closed on release).  0, or an errno.
+# Map the open file `fd`, taken over: release closes it, after a failure too.  0, or an errno.
 cdef int segment_map(Segment* segment, int fd) noexcept nogil
 
 # At least `size` usable bytes; grows by half as much again.  0, or an errno.

@@ -43,14 +43,13 @@ cdef int segment_map(Segment* segment, int fd) noexcept nogil:
     cdef struct_stat status
     cdef void* base
     segment_init(segment)
+    segment.fd = fd
     if fstat(fd, &status) != 0:
         return errno
-    segment.fd = fd
     if status.st_size == 0:
         return 0
     base = mmap(NULL, <size_t>status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
     if base == MAP_FAILED:
-        segment.fd = -1
         return errno
     segment.base = <char*>base
     segment.size = <size_t>status.st_size

@@ -1,0 +1,51 @@
+# The inner loop of a keyed process operator, and what its function sees: context and timer
+# service.  One thread at a time: the operator's.
+
+from libc.stdint cimport int64_t, uint32_t
+
+from flinkish._core.state_table cimport StateTable
+from flinkish._core.timers cimport Timers
+
+
+cdef class KeyedTimerService:
+    cdef StateTable table
+    cdef uint32_t service               # timers of different services never meet
+    cdef object on_earlier              # called with the new head of the processing timers
+    cdef str refusal                    # why processing timers cannot be registered, or None
+    cdef readonly long long registered
+    cdef readonly long long deleted
+
+    cdef uint32_t row(self) except? 0xFFFFFFFF
+
+
+cdef class KeyedContext:
+    cdef StateTable table
+    cdef readonly KeyedTimerService timers
+    cdef int64_t time
+    cdef bint timed                     # whether `time` says anything
+
+
+cdef class KeyedTimerContext(KeyedContext):
+    cdef object domain
+
+
+cdef class KeyedProcess:
+    cdef StateTable table
+    cdef readonly KeyedTimerService timers
+    cdef KeyedContext context
+    cdef KeyedTimerContext timer_context
+    cdef object process_element
+    cdef object on_timer
+    cdef type tag_type
+    cdef object event_domain
+    cdef object processing_domain
+    cdef list values                    # main output since the last take
+    cdef list timestamps
+    cdef dict sides
+    cdef readonly long long fired
+    cdef readonly long long late
+    cdef readonly long long processed
+
+    cdef int call(self, object value, int64_t timestamp, bint timed) except -1
+    cdef int collect(self, object result, object timestamp, str method) except -1
+    cdef int fire(self, Timers* timers, int64_t until, object domain) except -1

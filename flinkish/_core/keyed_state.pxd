@@ -1,0 +1,56 @@
+# Handles of keyed state: what `state.value()` and its like run.
+#
+# A handle is one (state, operator) pair; the table's current row decides whose state it
+# reads.  The table moves when it grows, so no handle keeps a pointer over a call.
+
+from libc.stdint cimport int64_t, uint32_t
+
+from flinkish._core.state_table cimport StateTable
+
+cdef enum Coding:
+    ANY = 0                 # whatever can be pickled
+    INT64 = 1
+    INT32 = 2
+    INT16 = 3
+    INT8 = 4
+    FLOAT64 = 5             # takes ints
+    BOOLEAN = 6
+    STRING = 7
+    BINARY = 8
+
+
+cdef class StateHandle:
+    cdef StateTable table
+    cdef uint32_t cell
+    cdef readonly str name
+    cdef Coding coding
+    cdef int64_t ttl                # ms; 0: lives for ever
+    cdef bint renew_on_read
+    cdef bint show_expired
+
+    cdef uint32_t row(self) except? 0xFFFFFFFF
+    cdef object coerce(self, object value)
+    cdef bint outlived(self, int64_t time) noexcept
+
+
+cdef class ValueCell(StateHandle):
+    cdef object load(self)
+    cdef int store(self, object value) except -1
+
+
+cdef class ReducingCell(ValueCell):
+    cdef object reduce
+
+
+cdef class AggregatingCell(ValueCell):
+    cdef object function
+
+
+cdef class ListCell(StateHandle):
+    pass
+
+
+cdef class MapCell(StateHandle):
+    cdef uint32_t find(self, object key) except? 0xFFFFFFFE
+    cdef bint expire(self, uint32_t entry) except -1
+    cdef list entries(self, bint keys, bint values)

@@ -1,0 +1,8 @@
+from flinkish._core.bytestream cimport Writer
+from flinkish._core.state_rows cimport Ids, Table
+
+# Write what changed since the last commit.  0 or an errno.
+cdef int write_changes(Table* table, Writer* writer) noexcept nogil
+
+# Write everything that the rows in `rows` (ascending) hold, timers of local key group `group`.
+cdef int write_whole(Table* table, Ids* rows, unsigned int group, Writer* writer) noexcept nogil

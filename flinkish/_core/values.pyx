@@ -1,0 +1,224 @@
+"""Python values as tagged bytes.
+
+Canonical for everything that may be a key: None-free scalars and tuples of them.  Anything
+else is pickled: states come from and go to checkpoints that Spark itself trusts with
+pickled functions.
+"""
+
+import pickle
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+
+from cpython.bytes cimport (
+    PyBytes_AS_STRING,
+    PyBytes_CheckExact,
+    PyBytes_FromStringAndSize,
+    PyBytes_GET_SIZE,
+)
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
+from cpython.tuple cimport PyTuple_CheckExact
+from cpython.unicode cimport PyUnicode_CheckExact, PyUnicode_DecodeUTF8
+from libc.string cimport memcpy
+
+from flinkish._core.memory cimport mix64
+
+cdef extern from "Python.h":
+    const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
+
+cdef object _dumps = pickle.dumps
+cdef object _loads = pickle.loads
+cdef object _EPOCH = datetime(1970, 1, 1)
+cdef object _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=timezone.utc)
+cdef object _MICROSECOND = timedelta(microseconds=1)
+cdef object _date = date
+cdef object _datetime = datetime
+cdef object _Decimal = Decimal
+cdef object _timedelta = timedelta
+
+cdef Py_ssize_t LARGEST = 0xFFFFFFF0
+
+
+cdef inline object _put_int(int64_t value, uint8_t tag, Encoded* out):
+    out.tag = tag
+    out.size = 8
+    out.word = <uint64_t>value
+    out.data = <const char*>&out.word
+    return None
+
+
+cdef object _put_bytes(object owner, const char* data, Py_ssize_t size, uint8_t tag, Encoded* out):
+    if size > LARGEST:
+        raise OverflowError(f"a value of {size} bytes is too large for a state: at most 4 GiB")
+    out.tag = tag
+    out.size = <uint32_t>size
+    out.word = 0
+    if size <= 8:
+        memcpy(&out.word, data, size)
+        out.data = <const char*>&out.word
+    else:
+        out.data = data
+    return owner
+
+
+cdef object _put_object(bytes data, uint8_t tag, Encoded* out):
+    return _put_bytes(data, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), tag, out)
+
+
+cdef object encode_value(object value, Encoded* out):
+    if value is None:
+        return _put_bytes(None, b"", 0, TAG_NONE, out)
+    if PyLong_CheckExact(value) or PyFloat_CheckExact(value) or PyUnicode_CheckExact(value) \
+            or PyBytes_CheckExact(value) or value is True or value is False:
+        return encode_key(value, out)
+    return _put_object(_dumps(value, 5), TAG_PICKLE, out)
+
+
+cdef object encode_key(object key, Encoded* out):
+    cdef int overflow = 0
+    cdef int64_t number
+    cdef double real
+    cdef Py_ssize_t size
+    cdef const char* text
+    if PyUnicode_CheckExact(key):
+        text = PyUnicode_AsUTF8AndSize(key, &size)
+        return _put_bytes(key, text, size, TAG_STR, out)
+    if PyLong_CheckExact(key):
+        number = PyLong_AsLongLongAndOverflow(key, &overflow)
+        if overflow == 0:
+            return _put_int(number, TAG_INT, out)
+        return _put_object(key.to_bytes(key.bit_length() // 8 + 1, "little", signed=True), TAG_BIGINT, out)
+    if PyFloat_CheckExact(key):
+        real = PyFloat_AS_DOUBLE(key)
+        memcpy(&number, &real, 8)
+        return _put_int(number, TAG_FLOAT, out)
+    if key is True or key is False:
+        return _put_bytes(None, b"\1" if key else b"\0", 1, TAG_BOOL, out)
+    if PyBytes_CheckExact(key):
+        return _put_object(key, TAG_BYTES, out)
+    if PyTuple_CheckExact(key):
+        return _put_object(_encode_elements(key), TAG_TUPLE, out)
+    return _encode_rare_key(key, out)
+
+
+cdef object _encode_rare_key(object key, Encoded* out):
+    """Dates, decimals, and subclasses of what is common."""
+    if isinstance(key, _datetime):
+        if key.tzinfo is None:
+            return _put_int((key - _EPOCH) // _MICROSECOND, TAG_DATETIME, out)
+        return _put_int((key - _EPOCH_UTC) // _MICROSECOND, TAG_INSTANT, out)
+    if isinstance(key, _date):
+        return _put_int(key.toordinal(), TAG_DATE, out)
+    if isinstance(key, _Decimal):
+        return _put_object(str(key.normalize()).encode(), TAG_DECIMAL, out)
+    if isinstance(key, str):
+        return encode_key(str(key), out)
+    if isinstance(key, float):
+        return encode_key(float(key), out)
+    if hasattr(key, "__index__"):
+        return encode_key(int(key), out)
+    if isinstance(key, (bytearray, memoryview)):
+        return encode_key(bytes(key), out)
+    if isinstance(key, tuple) or hasattr(key, "get_row_kind"):
+        return encode_key(tuple(key), out)
+    if key is None:
+        raise TypeError("a key must not be None; filter such elements or give them a key of their own")
+    raise TypeError(
+        f"a key of type {type(key).__name__} has no canonical form; use bool, int, float, str, "
+        "bytes, date, datetime, Decimal or a tuple of them"
+    )
+
+
+cdef bytes _encode_elements(tuple elements):
+    cdef Encoded out
+    cdef object owner
+    cdef list parts = []
+    for element in elements:
+        owner = encode_key(element, &out)
+        parts.append(PyBytes_FromStringAndSize(<char*>&out.tag, 1))
+        parts.append(PyBytes_FromStringAndSize(<char*>&out.size, 4))
+        parts.append(PyBytes_FromStringAndSize(out.data, out.size))
+    return b"".join(parts)
+
+
+cdef object encode_scoped(object key, object namespace, Encoded* out):
+    return _put_object(_encode_elements((key, namespace)), TAG_SCOPED, out)
+
+
+cdef object decode_value(uint8_t tag, uint32_t size, const char* data):
+    cdef int64_t number = 0
+    cdef double real
+    if tag == TAG_INT:
+        memcpy(&number, data, 8)
+        return number
+    if tag == TAG_STR:
+        return PyUnicode_DecodeUTF8(data, size, "strict")
+    if tag == TAG_FLOAT:
+        memcpy(&real, data, 8)
+        return real
+    if tag == TAG_NONE or tag == TAG_EMPTY:
+        return None
+    if tag == TAG_BOOL:
+        return data[0] != 0
+    if tag == TAG_BYTES:
+        return PyBytes_FromStringAndSize(data, size)
+    if tag == TAG_PICKLE:
+        return _loads(PyBytes_FromStringAndSize(data, size))
+    if tag == TAG_TUPLE or tag == TAG_SCOPED:
+        return _decode_elements(size, data)
+    return _decode_rare(tag, size, data)
+
+
+cdef object _decode_rare(uint8_t tag, uint32_t size, const char* data):
+    cdef int64_t number
+    if tag == TAG_BIGINT:
+        return int.from_bytes(PyBytes_FromStringAndSize(data, size), "little", signed=True)
+    if tag == TAG_DECIMAL:
+        return _Decimal(PyUnicode_DecodeUTF8(data, size, "strict"))
+    memcpy(&number, data, 8)
+    if tag == TAG_DATE:
+        return _date.fromordinal(number)
+    if tag == TAG_DATETIME:
+        return _EPOCH + _timedelta(microseconds=number)
+    if tag == TAG_INSTANT:
+        return _EPOCH_UTC + _timedelta(microseconds=number)
+    raise ValueError(f"a stored value has the unknown tag {tag}; was it written by a newer flinkish?")
+
+
+cdef tuple _decode_elements(uint32_t size, const char* data):
+    cdef list elements = []
+    cdef uint32_t at = 0, length = 0
+    while at < size:
+        if size - at < 5:
+            raise ValueError("a stored tuple is cut short")
+        memcpy(&length, data + at + 1, 4)
+        if size - at - 5 < length:
+            raise ValueError("a stored tuple is cut short")
+        elements.append(decode_value(<uint8_t>data[at], length, data + at + 5))
+        at += 5 + length
+    return tuple(elements)
+
+
+cdef object decode_key(uint8_t tag, uint32_t size, const char* data):
+    if tag == TAG_SCOPED:
+        return _decode_elements(size, data)[0]
+    return decode_value(tag, size, data)
+
+
+cdef object decode_namespace(uint8_t tag, uint32_t size, const char* data):
+    return _decode_elements(size, data)[1] if tag == TAG_SCOPED else None
+
+
+cdef uint32_t hash_bytes(uint8_t tag, uint32_t size, const char* data) noexcept nogil:
+    cdef uint64_t mixed = mix64((<uint64_t>size << 8) | tag)
+    cdef uint64_t word
+    cdef uint32_t at = 0
+    while size - at >= 8:
+        memcpy(&word, data + at, 8)
+        mixed = mix64(mixed ^ word)
+        at += 8
+    if at < size:
+        word = 0
+        memcpy(&word, data + at, size - at)
+        mixed = mix64(mixed ^ word)
+    return <uint32_t>(mixed ^ (mixed >> 32))

@@ -1,0 +1,255 @@
+"""State of a key group: a log in Spark's state store, a table on the worker's disk.
+
+Spark's state holds, for each key group, a head (which log pieces there are, and the nonce of
+the state that they add up to) and the pieces: first the whole state, then what each batch
+changed.  They commit with Spark's batch, and only they count.  The table is the same state
+laid out for use (see `table_files`); when it is not on this disk it is built from the log.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from flinkish._core import state_log
+from flinkish._core.codec import CorruptFrame, seal, unseal
+from flinkish.common.errors import CorruptStateError, IncompatibleStateError
+from flinkish.spark.plan import OperatorPlan
+from flinkish.spark.table_files import PrivateTable, TableFiles, new_nonce
+from flinkish.state.backend import KeyedStateBackend, StateDeclaration
+
+__all__ = ["HEAD_SCHEMA", "PIECE_SCHEMA", "SEQUENCE_SCHEMA", "GroupState", "Head"]
+
+HEAD_SCHEMA = (
+    "version int, nonce string, first bigint, next bigint, whole_bytes bigint, "
+    "change_bytes bigint, timer bigint, max_parallelism int, states string"
+)
+SEQUENCE_SCHEMA = "sequence bigint"
+PIECE_SCHEMA = "piece binary, more boolean"
+
+FORMAT_VERSION = 1
+KIND_LOG = 1
+# Larger frames are cut, so that no single value of Spark's state is too large for its protocol.
+PIECE_BYTES = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What Spark's state says of a key group; fields as in HEAD_SCHEMA."""
+
+    version: int
+    nonce: str
+    first: int
+    next: int
+    whole_bytes: int
+    change_bytes: int
+    timer: int | None
+    max_parallelism: int
+    states: str
+
+    def as_tuple(self) -> tuple[Any, ...]:
+        """The head as a value of Spark's state."""
+        return tuple(getattr(self, name) for name in self.__slots__)
+
+    @property
+    def declarations(self) -> list[StateDeclaration]:
+        """The states whose cells the log names, in the order of the cells."""
+        return [StateDeclaration(**fields) for fields in json.loads(self.states)]
+
+
+class GroupState:
+    """The state of one key group at a time, under the current key of Spark's handle.
+
+    `open`, then `commit` or `abandon`; then the next key group.
+    """
+
+    def __init__(
+        self, plan: OperatorPlan, backend: KeyedStateBackend, head: Any, log: Any, files: TableFiles
+    ) -> None:
+        self._plan = plan
+        self._backend = backend
+        self._head_state = head
+        self._log_state = log
+        self._files = files
+        self._private: PrivateTable | None = None
+        self._head: Head | None = None
+        self._stale = False
+        self.counters: dict[str, int] = {}
+
+    # --- open
+
+    def open(self, key_group: int) -> Head | None:
+        """Lay the table over this key group's state; its head, or None when it has no state."""
+        self._head = head = self._read_head(key_group)
+        self.counters = {"table_misses": 0, "compactions": 0, "checkpoint_bytes": 0}
+        cells = self._backend.reconcile(head.declarations) if head else []
+        # A program that asks for its states in another order than the log has them reads the
+        # log with its cells renamed, and writes a whole new one.
+        self._stale = cells != list(range(len(cells)))
+        if head is None:
+            self._map(self._files.create(key_group), create=True)
+        elif self._stale or not self._map_claimed(head, key_group):
+            self.counters["table_misses"] = 1
+            self._rebuild(head, cells, key_group)
+        return head
+
+    def _read_head(self, key_group: int) -> Head | None:
+        stored = self._head_state.get()
+        if stored is None:
+            return None
+        head = Head(*stored)
+        if head.version != FORMAT_VERSION:
+            raise CorruptStateError(
+                f"the state of operator {self._plan.uid!r} was written by another version of "
+                f"flinkish; this one reads format {FORMAT_VERSION}",
+                version=head.version,
+                key_group=key_group,
+            )
+        if head.max_parallelism != self._plan.max_parallelism:
+            raise IncompatibleStateError(
+                f"the checkpoint of operator {self._plan.uid!r} was written with "
+                f"max_parallelism={head.max_parallelism}, this program has "
+                f"{self._plan.max_parallelism}; keys would be looked for in the wrong places: set "
+                f"it back to {head.max_parallelism}, or start from an empty checkpoint",
+                setting="max_parallelism",
+                was=head.max_parallelism,
+                now=self._plan.max_parallelism,
+            )
+        return head
+
+    def _map(self, private: PrivateTable, *, create: bool) -> None:
+        self._private = private
+        self._backend.table.map(
+            private.open(create=create), private.key_group, create=create
+        )
+
+    def _map_claimed(self, head: Head, key_group: int) -> bool:
+        private = self._files.claim(key_group, head.nonce)
+        if private is None:
+            return False
+        try:
+            self._map(private, create=False)
+        except (ValueError, FileNotFoundError):
+            self.abandon()
+            return False
+        return True
+
+    def _rebuild(self, head: Head, cells: list[int], key_group: int) -> None:
+        self._map(self._files.create(key_group), create=True)
+        try:
+            state_log.replay(
+                self._backend.table, list(self._contents(head, key_group)), cells, key_group
+            )
+        except (CorruptFrame, state_log.DamagedLog) as error:
+            raise CorruptStateError(
+                f"the state of operator {self._plan.uid!r} cannot be read: {error}",
+                version=head.version,
+                key_group=key_group,
+            ) from error
+
+    def _contents(self, head: Head, key_group: int) -> Iterator[Any]:
+        """The unsealed pieces of the log, in order."""
+        parts: list[bytes] = []
+        for sequence in range(head.first, head.next):
+            stored = self._log_state.getValue((sequence,))
+            if stored is None:
+                raise CorruptStateError(
+                    f"piece {sequence} of the log of operator {self._plan.uid!r} is missing",
+                    version=head.version,
+                    key_group=key_group,
+                )
+            parts.append(bytes(stored[0]))
+            if not stored[1]:
+                frame = parts[0] if len(parts) == 1 else b"".join(parts)
+                yield unseal(frame, KIND_LOG, key_group, version=FORMAT_VERSION)
+                parts.clear()
+
+    # --- commit
+
+    def commit(self, timer: int | None) -> None:
+        """Write what changed to Spark's state and give the table its new name.
+
+        ``timer`` is the Spark timer that is now registered for the key group.
+        """
+        table = self._backend.table
+        private = self._private
+        assert private is not None
+        changes = state_log.commit(table)
+        head = self._head
+        if not changes and not self._stale and (head is None or head.timer == timer):
+            self._close()
+            if head is None:
+                self._files.discard(private)
+            else:
+                self._files.publish(private, head.nonce)
+            return
+        old = head or Head(
+            FORMAT_VERSION, "", 0, 0, 0, 0, None, self._plan.max_parallelism, "[]"
+        )
+        new = replace(old, nonce=new_nonce(), timer=timer, states=self._states())
+        if changes or self._stale:
+            new = self._append(new, changes, private.key_group)
+        self._close()
+        self._files.publish(private, new.nonce)
+        self._head_state.update(new.as_tuple())
+
+    def _append(self, head: Head, changes: bytes, key_group: int) -> Head:
+        if self._stale or head.next == head.first:
+            return self._rewrite(head, key_group)
+        frame = seal(KIND_LOG, FORMAT_VERSION, key_group, changes)
+        settings = self._plan.state
+        # Groups fill alike; different thresholds keep them from compacting in the same batch.
+        factor = settings.compact_factor * (1 + key_group / self._plan.max_parallelism)
+        limit = max(head.whole_bytes, settings.compact_bytes) * factor
+        pieces = settings.compact_pieces * (1 + key_group / self._plan.max_parallelism)
+        if head.change_bytes + len(frame) > limit or head.next - head.first >= pieces:
+            self.counters["compactions"] = 1
+            return self._rewrite(head, key_group)
+        self.counters["checkpoint_bytes"] = len(frame)
+        return replace(
+            head,
+            next=self._write(frame, head.next),
+            change_bytes=head.change_bytes + len(frame),
+        )
+
+    def _rewrite(self, head: Head, key_group: int) -> Head:
+        """Replace the log by the whole state."""
+        self._backend.expire()
+        whole = state_log.dump(self._backend.table, key_group)
+        frame = seal(KIND_LOG, FORMAT_VERSION, key_group, whole)
+        for sequence in range(head.first, head.next):
+            self._log_state.removeKey((sequence,))
+        self.counters["checkpoint_bytes"] = len(frame)
+        return replace(
+            head,
+            first=head.next,
+            next=self._write(frame, head.next),
+            whole_bytes=len(frame),
+            change_bytes=0,
+        )
+
+    def _write(self, frame: bytes, sequence: int) -> int:
+        """Write a frame from this sequence number on; the number after its last piece."""
+        for start in range(0, len(frame), PIECE_BYTES):
+            piece = frame[start : start + PIECE_BYTES]
+            self._log_state.updateValue((sequence,), (piece, start + PIECE_BYTES < len(frame)))
+            sequence += 1
+        return sequence
+
+    def _states(self) -> str:
+        return json.dumps([declaration.to_dict() for declaration in self._backend.declarations])
+
+    # --- the end
+
+    def _close(self) -> None:
+        self._backend.table.close()
+        self._private = None
+
+    def abandon(self) -> None:
+        """Throw the table away: the call failed, and what it changed must not be seen."""
+        private = self._private
+        self._close()
+        if private is not None:
+            self._files.discard(private)

@@ -1,0 +1,78 @@
+"""What a worker must know of an operator: plain data that travels with Spark's closures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+__all__ = ["EVENT_TIME", "KEY", "MAIN", "OperatorPlan", "StateSettings"]
+
+# Names of the columns that packing adds behind the user's own.
+KEY = "__flinkish_key"
+EVENT_TIME = "__flinkish_time"
+
+# The tag of the main output; ids of side outputs are never empty.
+MAIN = ""
+
+
+@dataclass(frozen=True)
+class StateSettings:
+    """How state is kept.
+
+    ``table_dir`` overrides where tables are cached on workers.  The log of a key group is
+    rewritten once its pieces outgrow ``compact_factor`` times the whole state (each group has
+    its own factor between this and twice this, so that groups do not all compact at once) and
+    ``compact_bytes``, or once there are ``compact_pieces`` of them.
+    """
+
+    table_dir: str | None = None
+    compact_factor: float = 1.0
+    compact_bytes: int = 256 * 1024
+    compact_pieces: int = 128
+
+
+@dataclass(frozen=True)
+class OperatorPlan:
+    """One keyed operator.
+
+    ``schema`` is that of the user's rows; packed batches have the columns KEY (unless the key is
+    one of the user's columns, ``key_column``) and EVENT_TIME (when ``timed``) behind them.
+    """
+
+    uid: str
+    function: Any
+    schema: pa.Schema
+    key_columns: tuple[str, ...]
+    key_types: tuple[str | None, ...]
+    key_selector: Any
+    max_parallelism: int
+    output: pa.Schema
+    event_time: str | None
+    time_zone: str
+    processing_time: bool = False
+    timestamp_order: bool = False
+    null_keys: Any = "fail"
+    job_parameters: dict[str, str] = field(default_factory=dict)
+    state: StateSettings = field(default_factory=StateSettings)
+
+    @property
+    def timed(self) -> bool:
+        """Whether rows have event time."""
+        return self.event_time is not None
+
+    @property
+    def key_column(self) -> str | None:
+        """The user's column that is the key, if it is just one."""
+        return self.key_columns[0] if len(self.key_columns) == 1 else None
+
+    @property
+    def packed_schema(self) -> pa.Schema:
+        """The columns of packed batches."""
+        packed = self.schema
+        if self.key_column is None:
+            packed = packed.append(pa.field(KEY, pa.binary()))
+        if self.timed:
+            packed = packed.append(pa.field(EVENT_TIME, pa.int64()))
+        return packed

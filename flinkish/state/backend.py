@@ -1,0 +1,203 @@
+"""The states of one operator: who may use which cells of the table, and under what name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from flinkish._core import state_log
+from flinkish._core.keyed_state import (
+    AggregatingCell,
+    ListCell,
+    MapCell,
+    ReducingCell,
+    StateHandle,
+    ValueCell,
+)
+from flinkish._core.state_table import StateTable
+from flinkish.common.durations import to_millis
+from flinkish.common.errors import CorruptStateError, IllegalArgumentError, StateMigrationError
+from flinkish.common.typeinfo import BasicType, BasicTypeInfo, TypeInformation
+from flinkish.state.descriptors import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    StateDescriptor,
+    ValueStateDescriptor,
+)
+from flinkish.state.ttl import StateTtlConfig
+
+__all__ = ["KeyedStateBackend", "StateDeclaration"]
+
+_CODINGS = {
+    BasicType.LONG: "int64",
+    BasicType.INT: "int32",
+    BasicType.SHORT: "int16",
+    BasicType.BYTE: "int8",
+    BasicType.DOUBLE: "float64",
+    BasicType.FLOAT: "float64",
+    BasicType.BOOLEAN: "boolean",
+    BasicType.STRING: "string",
+}
+_KINDS: dict[type[StateDescriptor], str] = {
+    ValueStateDescriptor: "value",
+    ListStateDescriptor: "list",
+    MapStateDescriptor: "map",
+    ReducingStateDescriptor: "reducing",
+    AggregatingStateDescriptor: "aggregating",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StateDeclaration:
+    """What a checkpoint remembers of a state: enough to refuse another one of its name."""
+
+    name: str
+    kind: str
+    type: str
+    ttl: bool
+
+    @property
+    def cells(self) -> int:
+        """Cells of the table that it takes: single values with a time to live take two."""
+        return 2 if self.ttl and self.kind not in ("list", "map") else 1
+
+    @classmethod
+    def of(cls, descriptor: StateDescriptor) -> StateDeclaration:
+        """The declaration that a descriptor makes."""
+        kind = _KINDS.get(type(descriptor))
+        if kind is None:
+            raise IllegalArgumentError(
+                f"{descriptor!r} is of type {type(descriptor).__name__}; a state is described by "
+                + ", ".join(known.__name__ for known in _KINDS)
+            )
+        ttl = descriptor.ttl_config
+        return cls(
+            descriptor.get_name(),
+            kind,
+            str(descriptor.type_info),
+            ttl is not None and ttl.is_enabled(),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The declaration as plain data."""
+        return asdict(self)
+
+
+class KeyedStateBackend:
+    """Names of states to cells of a table, and the table's snapshots.
+
+    Life cycle: states may be asked for at any time; the same name gives the same state.
+    """
+
+    def __init__(self, table: StateTable) -> None:
+        self.table = table
+        self._declared: dict[str, tuple[StateDeclaration, int]] = {}
+        self._handles: dict[str, StateHandle] = {}
+
+    @property
+    def declarations(self) -> list[StateDeclaration]:
+        """All states known, in the order of their cells."""
+        return [declaration for declaration, _ in self._declared.values()]
+
+    def state(self, descriptor: StateDescriptor) -> Any:
+        """The state that a descriptor describes.
+
+        StateMigrationError when a state of its name has another kind, type or expiry.
+        """
+        cell = self._declare(StateDeclaration.of(descriptor))
+        handle = self._handles.get(descriptor.get_name())
+        if handle is None:
+            handle = self._handles[descriptor.get_name()] = self._make(descriptor, cell)
+        return handle
+
+    def reconcile(self, declarations: Iterable[StateDeclaration]) -> list[int]:
+        """Where the cells of a checkpoint with these declarations are in this table.
+
+        States that this program has not asked for keep their cells, so that nothing is lost.
+        """
+        cells: list[int] = []
+        for declaration in declarations:
+            first = self._declare(declaration)
+            cells.extend(range(first, first + declaration.cells))
+        return cells
+
+    def _declare(self, declaration: StateDeclaration) -> int:
+        known = self._declared.get(declaration.name)
+        if known is None:
+            first = len(self.table.cells)
+            for _ in range(declaration.cells):
+                self.table.add_cell(declaration)
+            self._declared[declaration.name] = (declaration, first)
+            return first
+        if known[0] != declaration:
+            raise StateMigrationError(
+                f"the state {declaration.name!r} is declared as {declaration} and also, in the "
+                f"checkpoint or earlier in this program, as {known[0]}; give the new state another "
+                "name, or start from an empty checkpoint",
+                setting=declaration.name,
+                was=known[0].to_dict(),
+                now=declaration.to_dict(),
+            )
+        return known[1]
+
+    def _make(self, descriptor: StateDescriptor, cell: int) -> StateHandle:
+        name = descriptor.get_name()
+        settings = {"coding": _coding(descriptor), **_expiry(descriptor.ttl_config)}
+        if isinstance(descriptor, ListStateDescriptor):
+            return ListCell(self.table, cell, name, **settings)
+        if isinstance(descriptor, MapStateDescriptor):
+            return MapCell(self.table, cell, name, **settings)
+        if isinstance(descriptor, ReducingStateDescriptor):
+            reduce = descriptor.get_reduce_function()
+            return ReducingCell(
+                self.table, cell, name, getattr(reduce, "reduce", reduce), **settings
+            )
+        if isinstance(descriptor, AggregatingStateDescriptor):
+            return AggregatingCell(
+                self.table, cell, name, descriptor.get_agg_function(), **settings
+            )
+        return ValueCell(self.table, cell, name, **settings)
+
+    def snapshot(self, key_groups: Iterable[int]) -> dict[int, bytes]:
+        """Everything held, by key group; ends the interval of changes."""
+        state_log.commit(self.table)
+        return {group: state_log.dump(self.table, group) for group in key_groups}
+
+    def restore(
+        self, groups: Mapping[int, bytes], declarations: Iterable[StateDeclaration]
+    ) -> None:
+        """Add what `snapshot` gave; `declarations` are those of the snapshot."""
+        cells = self.reconcile(declarations)
+        for group, whole in groups.items():
+            try:
+                state_log.load(self.table, whole, cells, group)
+            except state_log.DamagedLog as error:
+                raise CorruptStateError(str(error), key_group=group) from error
+
+    def number_of_entries(self) -> int:
+        """Keys with something in a state, summed over all states."""
+        return sum(self.table.number_of_entries(first) for _, first in self._declared.values())
+
+
+def _coding(descriptor: StateDescriptor) -> str:
+    """How the compiled floor checks and stores the values of a state."""
+    type_info: TypeInformation = descriptor.type_info
+    if isinstance(descriptor, AggregatingStateDescriptor):
+        return "any"  # accumulators may be anything that can be pickled
+    if isinstance(type_info, BasicTypeInfo):
+        return _CODINGS.get(type_info.basic_type, "any")
+    return "any"
+
+
+def _expiry(config: StateTtlConfig | None) -> dict[str, Any]:
+    if config is None or not config.is_enabled():
+        return {}
+    return {
+        "ttl": to_millis(config.get_ttl()),
+        "renew_on_read": config.get_update_type() is StateTtlConfig.UpdateType.OnReadAndWrite,
+        "show_expired": config.get_state_visibility()
+        is StateTtlConfig.StateVisibility.ReturnExpiredIfNotCleanedUp,
+    }

@@ -43,7 +43,10 @@ system_install() {
     say "installing $* with apt-get"
     "${become[@]}" env DEBIAN_FRONTEND=noninteractive sh -c \
         'apt-get update && apt-get install -y --no-install-recommends "$@"' sh "$@" \
-        >"$LOGS/apt.log" 2>&1
+        >"$LOGS/apt.log" 2>&1 || {
+        say "apt-get could not install it (its output: $LOGS/apt.log)"
+        return 1
+    }
 }
 
 # ---------------------------------------------------------------------------------- Python
@@ -62,7 +65,7 @@ version_of() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])'; }
 # Print the path of the first working Python of version $1, if there is one.
 python_of() {
     local candidate
-    for candidate in "$(command -v "python$1")" "$HOME"/.pyenv/versions/"$1".*/bin/python \
+    for candidate in "$(command -v "python$1")" "${HOME:-}"/.pyenv/versions/"$1".*/bin/python \
         /usr/local/bin/"python$1" /usr/bin/"python$1" "$(command -v python3)"; do
         if [ -x "$candidate" ] && works "$candidate" && [ "$(version_of "$candidate")" = "$1" ]; then
             "$candidate" -c 'import sys; print(sys.executable)'   # not the shim that led there

@@ -4,6 +4,7 @@ from enum import Enum
 from sys import intern
 
 cimport cython
+from cpython.number cimport PyNumber_AsSsize_t
 from cpython.object cimport PyObject, PyObject_GenericGetAttr
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from cpython.unicode cimport PyUnicode_GET_LENGTH, PyUnicode_READ_CHAR
@@ -121,11 +122,12 @@ cdef inline object value_at(Row row, Py_ssize_t position):
         return (<tuple>row._values)[position]
 
 
-cdef list writable(Row row):
-    """The values as a list of the row's own."""
+cdef int put_at(Row row, Py_ssize_t position, object value) except -1:
     if type(row._values) is not list:
         row._values = list(row._values)
-    return <list>row._values
+    with cython.boundscheck(True):
+        (<list>row._values)[position] = value
+    return 0
 
 
 cdef str unknown(Row row, object name):
@@ -145,7 +147,7 @@ cdef Py_ssize_t position_of(Row row, object name) except -1:
 
 cdef Py_ssize_t index_of(Row row, object item) except -1:
     cdef Py_ssize_t size = len(row._values)
-    cdef Py_ssize_t given = item
+    cdef Py_ssize_t given = PyNumber_AsSsize_t(item, IndexError)
     cdef Py_ssize_t found = given + size if given < 0 else given
     if not 0 <= found < size:
         raise IndexError(f"position {given} of a row with {size} fields")
@@ -228,7 +230,7 @@ cdef class Row:
             position = row_find(self._names, name)
         if position < 0 or is_dunder(name):
             raise AttributeError(unknown(self, name))
-        writable(self)[position] = value
+        put_at(self, position, value)
 
     def __getitem__(self, item):
         if isinstance(item, str):
@@ -239,18 +241,18 @@ cdef class Row:
 
     def __setitem__(self, item, value):
         if isinstance(item, str):
-            writable(self)[position_of(self, item)] = value
+            put_at(self, position_of(self, item), value)
         elif isinstance(item, slice):
             changed = list(self._values)
             changed[item] = value
             if len(changed) != len(self._values):
                 raise ValueError(
-                    f"assigning {len(value)} values to a slice would change the row's length "
-                    f"from {len(self._values)} to {len(changed)}"
+                    f"a slice of a row may not change its length from {len(self._values)} "
+                    f"to {len(changed)}"
                 )
             self._values = changed
         else:
-            writable(self)[index_of(self, item)] = value
+            put_at(self, index_of(self, item), value)
 
     def __contains__(self, item):
         """Whether a name is one of the row's names; without names, whether a value is in it."""

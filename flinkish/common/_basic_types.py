@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import pickle
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
@@ -39,7 +40,11 @@ class TypeInformation(ABC):
         """The name of this type in Spark's DDL, for instance ``array<bigint>``."""
 
     def need_conversion(self) -> bool:
-        """Whether Python values of this type differ from what Spark's column holds."""
+        """Whether plain Python values of this type differ from what Spark's column holds.
+
+        If not, :meth:`to_internal_type` only turns loose values, such as NumPy's scalars, into
+        plain ones.
+        """
         return False
 
     def to_internal_type(self, obj: Any) -> Any:
@@ -89,6 +94,17 @@ _DDL = {
     BasicType.BIG_INT: "decimal(38,0)",
     BasicType.BIG_DEC: "decimal(38,18)",
     BasicType.INSTANT: "timestamp",
+}
+
+# What columns hold: NumPy's scalars, and ints where floats are asked for, become this.
+_EXACT: dict[BasicType, Callable[[Any], Any]] = {
+    BasicType.BYTE: int,
+    BasicType.SHORT: int,
+    BasicType.INT: int,
+    BasicType.LONG: int,
+    BasicType.FLOAT: float,
+    BasicType.DOUBLE: float,
+    BasicType.BOOLEAN: bool,
 }
 
 _BITS = {BasicType.BYTE: 8, BasicType.SHORT: 16, BasicType.INT: 32, BasicType.LONG: 64}
@@ -146,9 +162,12 @@ class BasicTypeInfo(TypeInformation):
         return self.basic_type is BasicType.BIG_INT
 
     def to_internal_type(self, obj: Any) -> Any:
-        if obj is not None and self.basic_type is BasicType.BIG_INT:
+        if obj is None:
+            return None
+        if self.basic_type is BasicType.BIG_INT:
             return Decimal(int(obj))
-        return obj
+        exact = _EXACT.get(self.basic_type, str)
+        return obj if type(obj) is exact or isinstance(obj, Decimal) else exact(obj)
 
     def from_internal_type(self, obj: Any) -> Any:
         if obj is not None and self.basic_type is BasicType.BIG_INT:

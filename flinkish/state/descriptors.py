@@ -20,6 +20,10 @@ __all__ = [
 ]
 
 
+def _slip(function: Any) -> str:
+    return f": make one: {function.__name__}(…)" if isinstance(function, type) else ""
+
+
 class CallableReduce:
     """A plain function of two values, as a ReduceFunction."""
 
@@ -143,15 +147,16 @@ class ReducingStateDescriptor(StateDescriptor):
         type_info: TypeInformation | str | None = None,
     ) -> None:
         super().__init__(name, type_info)
-        if callable(getattr(reduce_function, "reduce", None)):
-            self._reduce_function = reduce_function
-        elif callable(reduce_function):
-            self._reduce_function = CallableReduce(reduce_function)
-        else:
+        if isinstance(reduce_function, type) or not callable(
+            getattr(reduce_function, "reduce", reduce_function)
+        ):
             raise ArgumentTypeError(
                 f"reduce_function of state {name!r} must be a ReduceFunction or a function of "
-                f"two values, not {reduce_function!r}"
+                f"two values, not {reduce_function!r}{_slip(reduce_function)}"
             )
+        if not hasattr(reduce_function, "reduce"):
+            reduce_function = CallableReduce(reduce_function)
+        self._reduce_function = reduce_function
 
     def get_reduce_function(self) -> Any:
         """The ReduceFunction; a plain function comes wrapped in one."""
@@ -175,9 +180,10 @@ class AggregatingStateDescriptor(StateDescriptor):
         super().__init__(name, state_type_info)
         missing = [one for one in self._METHODS if not callable(getattr(agg_function, one, None))]
         if isinstance(agg_function, type) or missing:
+            lacks = f": {', '.join(missing)} missing" if missing else _slip(agg_function)
             raise ArgumentTypeError(
                 f"agg_function of state {name!r} must be an AggregateFunction, not "
-                f"{agg_function!r}{': ' + ', '.join(missing) + ' missing' if missing else ''}"
+                f"{agg_function!r}{lacks}"
             )
         self._agg_function = agg_function
 

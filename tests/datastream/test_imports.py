@@ -1,0 +1,67 @@
+"""Imports of PyFlink programs, with `pyflink.` swapped for `flinkish.`."""
+
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+import flinkish.datastream
+
+# Module of PyFlink to names that user functions import from it.
+IMPORTS = {
+    "common": "Duration Instant Row RowKind Time TypeInformation Types WatermarkStrategy",
+    "common.time": "Duration Instant Time",
+    "common.typeinfo": "TypeInformation Types RowTypeInfo TupleTypeInfo BasicTypeInfo",
+    "common.types": "Row RowKind",
+    "common.watermark_strategy": "TimestampAssigner WatermarkStrategy",
+    "datastream": (
+        "AggregateFunction CoProcessFunction FilterFunction FlatMapFunction "
+        "KeyedCoProcessFunction KeyedProcessFunction KeySelector MapFunction OutputTag "
+        "ProcessFunction ReduceFunction RuntimeContext TimeDomain TimerService"
+    ),
+    "datastream.functions": (
+        "AggregateFunction CoProcessFunction FilterFunction FlatMapFunction Function "
+        "KeyedCoProcessFunction KeyedProcessFunction KeyedStateStore KeySelector MapFunction "
+        "ProcessFunction ReduceFunction RuntimeContext TimerService"
+    ),
+    "datastream.output_tag": "OutputTag",
+    "datastream.state": (
+        "AggregatingState AggregatingStateDescriptor ListState ListStateDescriptor MapState "
+        "MapStateDescriptor ReducingState ReducingStateDescriptor StateTtlConfig ValueState "
+        "ValueStateDescriptor"
+    ),
+    "datastream.time_domain": "TimeDomain",
+    "datastream.timerservice": "TimerService",
+    "metrics": "Counter Distribution Meter Metric MetricGroup",
+}
+NAMES = [(module, name) for module, names in IMPORTS.items() for name in names.split()]
+
+
+@pytest.mark.parametrize(("module", "name"), NAMES)
+def test_a_name_is_where_pyflink_has_it(module: str, name: str) -> None:
+    assert name in import_module(f"flinkish.{module}").__all__
+    assert getattr(import_module(f"flinkish.{module}"), name)
+
+
+def test_one_name_is_one_thing_everywhere() -> None:
+    found: dict[str, set[int]] = {}
+    for module, name in NAMES:
+        found.setdefault(name, set()).add(id(getattr(import_module(f"flinkish.{module}"), name)))
+    assert {name for name, objects in found.items() if len(objects) > 1} == set()
+
+
+def test_functions_import_without_spark() -> None:
+    program = (
+        "import sys; sys.modules['pyspark'] = None\n"
+        "import flinkish.datastream, flinkish.datastream.functions, flinkish.datastream.state\n"
+        "from flinkish.datastream import *\n"
+        "assert not [name for name in sys.modules if name.startswith('flinkish.spark')]\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+def test_streams_are_listed_and_unknown_names_refused() -> None:
+    assert {"DataStream", "KeyedStream", "OutputTag"} <= set(dir(flinkish.datastream))
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        _ = flinkish.datastream.Nothing

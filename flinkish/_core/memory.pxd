@@ -8,7 +8,7 @@
 #
 # Growth: `segment_reserve` is the only way.  It may move `base`: fetch pointers again after
 # every call that can grow.  New bytes are zero.  A full disk is an error here, not a SIGBUS
-# later: a file is allocated before it is mapped.
+# later: a file is allocated before it is mapped.  A segment that could not grow is as it was.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
@@ -23,13 +23,17 @@ cdef void segment_init(Segment* segment) noexcept nogil
 # Map the open file `fd`, taken over: release closes it, after a failure too.  0, or an errno.
 cdef int segment_map(Segment* segment, int fd) noexcept nogil
 
-# At least `size` usable bytes; grows by half as much again.  0, or an errno.
+# No segment grows past this.  Lowered by tests only, to see growth fail.
+cdef size_t SEGMENT_LIMIT
+
+# At least `size` usable bytes; grows by half as much again.  0, or an errno: EOVERFLOW past the
+# limit.
 cdef int segment_reserve(Segment* segment, size_t size) noexcept nogil
 
 # Free or unmap, close the file; the struct is empty afterwards.
 cdef void segment_release(Segment* segment) noexcept nogil
 
-# Raise MemoryError or OSError for a status of the calls above.
+# Raise MemoryError or OSError for a status of the calls above, or of those built on them.
 cdef int segment_raise(int status) except -1
 
 # Mix 64 bits so that every input bit reaches every output bit (Stafford's variant 13).

@@ -2,7 +2,7 @@
 
 import os
 
-from libc.errno cimport EFBIG, ENOMEM, errno
+from libc.errno cimport ENOMEM, EOVERFLOW, errno
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 from posix.mman cimport MAP_FAILED, MAP_SHARED, PROT_READ, PROT_WRITE, mmap, munmap
@@ -30,7 +30,7 @@ cdef extern from "<sys/mman.h>" nogil:
     void* flinkish_remap(void* base, size_t old_size, size_t size, int fd)
 
 cdef size_t PAGE = 4096
-cdef size_t LARGEST = <size_t>1 << 46
+SEGMENT_LIMIT = <size_t>1 << 46
 
 
 cdef void segment_init(Segment* segment) noexcept nogil:
@@ -59,8 +59,8 @@ cdef int segment_map(Segment* segment, int fd) noexcept nogil:
 cdef int segment_reserve(Segment* segment, size_t size) noexcept nogil:
     if size <= segment.size:
         return 0
-    if size > LARGEST:
-        return EFBIG
+    if size > SEGMENT_LIMIT:
+        return EOVERFLOW
     # Half as much again: amortised O(1) appends with at most a third of the memory idle.
     cdef size_t wanted = segment.size + segment.size // 2
     if wanted < size:
@@ -107,10 +107,13 @@ cdef void segment_release(Segment* segment) noexcept nogil:
 
 
 cdef int segment_raise(int status) except -1:
+    if status == 0:
+        return 0
     if status == ENOMEM:
         raise MemoryError("no memory left to grow a table of flinkish")
-    if status == EFBIG:
-        raise MemoryError("a table of flinkish would outgrow 64 TiB; use more key groups")
-    if status != 0:
-        raise OSError(status, f"cannot grow or map a table file of flinkish: {os.strerror(status)}")
-    return 0
+    if status == EOVERFLOW:
+        raise MemoryError(
+            "a table of flinkish would outgrow what its ids can count (2**32 - 2 keys or entries, "
+            "2**31 - 1 timers); raise max_parallelism, so that more tables share the keys"
+        )
+    raise OSError(status, f"cannot grow or map a table file of flinkish: {os.strerror(status)}")

@@ -25,8 +25,8 @@ cdef int slab_init(Segment* slab) noexcept nogil
 # Whether a mapped segment can be a slab: 1 or 0.
 cdef bint slab_valid(const Segment* slab) noexcept nogil
 
-# Take a block for `size` bytes.  Its place, or 0 when memory or disk is at its end.
-cdef uint64_t slab_take(Segment* slab, uint32_t size) noexcept nogil
+# Take a block for `size` bytes; 0 or an errno.
+cdef int slab_take(Segment* slab, uint32_t size, uint64_t* place) noexcept nogil
 
 # Give back the block at `place` that was taken for `size` bytes.
 cdef void slab_free(Segment* slab, uint64_t place, uint32_t size) noexcept nogil

@@ -40,22 +40,24 @@ cdef bint slab_valid(const Segment* slab) noexcept nogil:
     return sizeof(SlabHeader) <= header.top <= slab.size and header.live <= header.top
 
 
-cdef uint64_t slab_take(Segment* slab, uint32_t size) noexcept nogil:
+cdef int slab_take(Segment* slab, uint32_t size, uint64_t* place) noexcept nogil:
     cdef int size_class = _class_of(size)
     cdef uint64_t bytes = _block_bytes(size_class)
     cdef SlabHeader* header = <SlabHeader*>slab.base
-    cdef uint64_t place = header.free[size_class]
-    if place != 0:
-        header.free[size_class] = (<uint64_t*>(slab.base + place))[0]
+    cdef uint64_t taken = header.free[size_class]
+    cdef int status
+    if taken != 0:
+        header.free[size_class] = (<uint64_t*>(slab.base + taken))[0]
     else:
-        place = header.top
-        if place + bytes > slab.size:
-            if segment_reserve(slab, place + bytes) != 0:
-                return 0
-            header = <SlabHeader*>slab.base
-        header.top = place + bytes
+        taken = header.top
+        status = segment_reserve(slab, taken + bytes)
+        if status != 0:
+            return status
+        header = <SlabHeader*>slab.base
+        header.top = taken + bytes
     header.live += bytes
-    return place
+    place[0] = taken
+    return 0
 
 
 cdef void slab_free(Segment* slab, uint64_t place, uint32_t size) noexcept nogil:

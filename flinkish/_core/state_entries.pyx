@@ -1,6 +1,6 @@
 """Chains of entries: list and map states."""
 
-from libc.errno cimport E2BIG, EINVAL
+from libc.errno cimport EINVAL, EOVERFLOW
 from libc.stdint cimport uint16_t, uint64_t
 from libc.string cimport memcmp, memset
 
@@ -27,6 +27,7 @@ from flinkish._core.state_rows cimport (
     header_of,
     ids_at,
     ids_push,
+    ids_reserve,
     index_insert,
     index_remove,
     row_at,
@@ -76,7 +77,7 @@ cdef int table_reserve_map(Table* table, uint32_t entries) noexcept nogil:
     while <uint64_t>entries * 10 > slots * 7:
         slots *= 2
     if slots > <uint64_t>1 << 31:
-        return E2BIG
+        return EOVERFLOW
     return map_resize(table, <uint32_t>slots)
 
 
@@ -117,7 +118,7 @@ cdef int take_entry(Table* table, uint32_t wanted, uint32_t* taken) noexcept nog
             return 0
         entry = header.entries
         if entry == NO_ROW - 1:
-            return E2BIG
+            return EOVERFLOW
     elif entry < header.entries:
         taken[0] = entry
         return 0 if entry_at(table, entry).tag == TAG_EMPTY else EINVAL
@@ -138,13 +139,15 @@ cdef inline void give_back(Table* table, uint32_t entry) noexcept nogil:
 
 
 cdef int note_entry(Table* table, uint32_t entry) noexcept nogil:
+    """Note an entry, and so its row, as changed since the last commit."""
     cdef int status
     if not table.tracking or entry_at(table, entry).flags & ENTRY_DIRTY:
         return 0
-    status = ids_push(&table.dirty_entries, entry)
+    status = table_touch(table, entry_at(table, entry).row)
+    if status == 0:
+        status = ids_push(&table.dirty_entries, entry)
     if status == 0:
         entry_at(table, entry).flags |= ENTRY_DIRTY
-        status = table_touch(table, entry_at(table, entry).row)
     return status
 
 
@@ -155,14 +158,20 @@ cdef int table_append(Table* table, uint32_t row, uint32_t cell, uint8_t key_tag
     cdef uint64_t word = 0, key_word = 0
     cdef Entry* entry
     cdef Cell* head
-    cdef int status = take_entry(table, wanted, &at)
+    cdef int status = table_touch(table, row)
+    if status == 0 and table.tracking:
+        status = ids_reserve(&table.dirty_entries)
+    if status == 0 and key_tag != TAG_EMPTY:
+        status = table_reserve_map(table, header_of(table).map_entries + 1)
+    if status == 0:
+        status = take_entry(table, wanted, &at)
     if status != 0:
         return status
     status = table_put_bytes(table, &word, 0, size, data, &word)
     if status == 0:
         status = table_put_bytes(table, &key_word, 0, key_size, key, &key_word)
-    if status == 0 and key_tag != TAG_EMPTY:
-        status = table_reserve_map(table, header_of(table).map_entries + 1)
+        if status != 0 and size > 8:
+            slab_free(&table.slab, word, size)
     if status != 0:
         give_back(table, at)
         return status
@@ -201,18 +210,22 @@ cdef int table_append(Table* table, uint32_t row, uint32_t cell, uint8_t key_tag
 cdef int table_set_entry(Table* table, uint32_t entry, uint8_t tag, uint32_t size,
                          const char* data, int64_t time) noexcept nogil:
     cdef Entry* target = entry_at(table, entry)
-    cdef int status = table_put_bytes(table, &target.word, target.size, size, data, &target.word)
+    cdef int status = note_entry(table, entry)
+    if status == 0:
+        status = table_put_bytes(table, &target.word, target.size, size, data, &target.word)
     if status != 0:
         return status
     target.size = size
     target.tag = tag
     target.time = time
-    return note_entry(table, entry)
+    return 0
 
 
 cdef int table_touch_entry(Table* table, uint32_t entry, int64_t time) noexcept nogil:
-    entry_at(table, entry).time = time
-    return note_entry(table, entry)
+    cdef int status = note_entry(table, entry)
+    if status == 0:
+        entry_at(table, entry).time = time
+    return status
 
 
 cdef void drop_entry(Table* table, uint32_t at) noexcept nogil:
@@ -236,10 +249,9 @@ cdef int table_remove_entry(Table* table, uint32_t at) noexcept nogil:
     cdef uint32_t first = chain_head(head), last = chain_tail(head)
     cdef int status = 0
     if table.tracking:
-        if not entry.flags & ENTRY_FRESH:
+        status = table_touch(table, entry.row)
+        if status == 0 and not entry.flags & ENTRY_FRESH:
             status = ids_push(&table.removed_entries, at)
-        if status == 0:
-            status = table_touch(table, entry.row)
         if status != 0:
             return status
     if entry.previous == NO_ROW:

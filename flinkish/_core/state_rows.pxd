@@ -14,7 +14,11 @@
 #   * a chain visits exactly the entries whose (row, cell) it heads, `size` of them;
 #   * every map entry is found by the map index;
 #   * row.timers is the number of its timers in both heaps;
-#   * ROW_TOUCHED is set on exactly the rows in `touched`.
+#   * ROW_TOUCHED is set on exactly the rows in `touched`, ENTRY_DIRTY only on entries in
+#     `dirty_entries`.
+#
+# A call that fails has changed nothing that the log would have to hold: first room is made in
+# the lists of changes, then in the table, then the change is done.
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
@@ -30,6 +34,7 @@ cdef enum:
     ENTRY_DIRTY = 1
     ENTRY_FRESH = 2
     TABLE_SEGMENTS = 12         # files of a mapped table
+    TABLE_CELLS = 0xFFFF        # cells in a row at most
     LAYOUT_VERSION = 1
 
 cdef struct Cell:               # 16 bytes
@@ -83,6 +88,7 @@ cdef struct TableHeader:
     uint32_t free_entry
     uint32_t map_index_size
     uint32_t map_entries        # entries in the map index
+    uint32_t changing           # 1 from the first tracked change to the commit after it
 
 cdef struct Ids:                # a growing vector on the heap
     Segment segment
@@ -121,7 +127,9 @@ cdef inline uint32_t chain_head(const Cell* cell) noexcept nogil:
 cdef inline uint32_t chain_tail(const Cell* cell) noexcept nogil:
     return <uint32_t>(cell.word >> 32)
 
+# Append; or make room, so that the next append cannot fail.  0 or an errno.
 cdef int ids_push(Ids* ids, uint32_t value) noexcept nogil
+cdef int ids_reserve(Ids* ids) noexcept nogil
 cdef inline uint32_t* ids_at(Ids* ids) noexcept nogil:
     return <uint32_t*>ids.segment.base
 
@@ -133,7 +141,9 @@ cdef inline uint32_t* ids_at(Ids* ids) noexcept nogil:
 cdef uint32_t table_find(Table* table, uint8_t tag, uint32_t size, const char* data,
                          uint32_t hash) noexcept nogil
 
-# The row of a key, made when there is none.
+# The row of a key, made when there is none.  `hash` is its hash_bytes.
+cdef int table_intern_hashed(Table* table, uint8_t tag, uint32_t size, const char* data,
+                             uint32_t hash, uint16_t key_group, uint32_t* row) noexcept nogil
 cdef int table_intern(Table* table, uint8_t tag, uint32_t size, const char* data,
                       uint16_t key_group, uint32_t* row) noexcept nogil
 
@@ -152,7 +162,7 @@ cdef bint row_is_empty(Table* table, uint32_t row) noexcept nogil
 # Note a row as touched since the last commit.
 cdef int table_touch(Table* table, uint32_t row) noexcept nogil
 
-# Room for this many cells in every row.
+# Room for this many cells in every row; EOVERFLOW past TABLE_CELLS.
 cdef int table_widen(Table* table, uint32_t stride) noexcept nogil
 
 # --- values.  `data` must not point into the table: it may move.

@@ -1,6 +1,6 @@
 """Rows of keyed state: an index of keys, cells of values, counts of timers."""
 
-from libc.errno cimport E2BIG, EINVAL, ENOMEM
+from libc.errno cimport EINVAL, EOVERFLOW
 from libc.string cimport memcmp, memcpy, memmove, memset
 
 from flinkish._core.memory cimport segment_reserve
@@ -16,8 +16,12 @@ from flinkish._core.timers cimport (
 from flinkish._core.values cimport TAG_EMPTY, bytes_of, hash_bytes
 
 
+cdef int ids_reserve(Ids* ids) noexcept nogil:
+    return segment_reserve(&ids.segment, (<size_t>ids.count + 1) * sizeof(uint32_t))
+
+
 cdef int ids_push(Ids* ids, uint32_t value) noexcept nogil:
-    cdef int status = segment_reserve(&ids.segment, (<size_t>ids.count + 1) * sizeof(uint32_t))
+    cdef int status = ids_reserve(ids)
     if status != 0:
         return status
     ids_at(ids)[ids.count] = value
@@ -59,7 +63,7 @@ cdef inline int index_reserve(Table* table, uint32_t rows) noexcept nogil:
     while <uint64_t>rows * 10 > slots * 7:
         slots *= 2
     if slots > <uint64_t>1 << 31:
-        return E2BIG
+        return EOVERFLOW
     return index_resize(table, <uint32_t>slots)
 
 
@@ -143,7 +147,11 @@ cdef int fill_row(Table* table, uint32_t row, uint8_t tag, uint32_t size, const 
 
 cdef int table_intern(Table* table, uint8_t tag, uint32_t size, const char* data,
                       uint16_t key_group, uint32_t* row) noexcept nogil:
-    cdef uint32_t hash = hash_bytes(tag, size, data)
+    return table_intern_hashed(table, tag, size, data, hash_bytes(tag, size, data), key_group, row)
+
+
+cdef int table_intern_hashed(Table* table, uint8_t tag, uint32_t size, const char* data,
+                             uint32_t hash, uint16_t key_group, uint32_t* row) noexcept nogil:
     cdef uint32_t found = table_find(table, tag, size, data, hash)
     cdef TableHeader* header
     cdef uint32_t next_free
@@ -151,6 +159,10 @@ cdef int table_intern(Table* table, uint8_t tag, uint32_t size, const char* data
     row[0] = found
     if found != NO_ROW:
         return 0
+    if table.tracking:
+        status = ids_reserve(&table.touched)
+        if status != 0:
+            return status
     header = header_of(table)
     if header.free_row != 0:
         found = header.free_row - 1
@@ -161,7 +173,7 @@ cdef int table_intern(Table* table, uint8_t tag, uint32_t size, const char* data
     else:
         found = header.rows
         if found == NO_ROW - 1:
-            return E2BIG
+            return EOVERFLOW
         status = segment_reserve(&table.rows, (<size_t>found + 1) * row_bytes(table))
         if status != 0:
             return status
@@ -228,6 +240,7 @@ cdef int table_touch(Table* table, uint32_t row) noexcept nogil:
     status = ids_push(&table.touched, row)
     if status == 0:
         row_at(table, row).flags |= ROW_TOUCHED
+        header_of(table).changing = 1
     return status
 
 
@@ -239,6 +252,8 @@ cdef int table_widen(Table* table, uint32_t stride) noexcept nogil:
     cdef int status
     if stride <= header.stride:
         return 0
+    if stride > TABLE_CELLS:
+        return EOVERFLOW
     status = segment_reserve(&table.rows, row * new)
     if status != 0:
         return status
@@ -258,6 +273,7 @@ cdef int table_put_bytes(Table* table, uint64_t* word, uint32_t old_size, uint32
                          const char* data, uint64_t* result) noexcept nogil:
     cdef uint64_t place = word[0] if old_size > 8 else 0
     cdef uint64_t small = 0
+    cdef int status
     if size <= 8:
         if place != 0:
             slab_free(&table.slab, place, old_size)
@@ -265,9 +281,9 @@ cdef int table_put_bytes(Table* table, uint64_t* word, uint32_t old_size, uint32
         result[0] = small
         return 0
     if place == 0 or slab_capacity(old_size) != slab_capacity(size):
-        small = slab_take(&table.slab, size)
-        if small == 0:
-            return ENOMEM
+        status = slab_take(&table.slab, size, &small)
+        if status != 0:
+            return status
         if place != 0:
             slab_free(&table.slab, place, old_size)
         place = small
@@ -279,7 +295,9 @@ cdef int table_put_bytes(Table* table, uint64_t* word, uint32_t old_size, uint32
 cdef int table_set(Table* table, uint32_t row, uint32_t cell, uint8_t tag, uint32_t size,
                    const char* data) noexcept nogil:
     cdef Cell* target = cell_at(table, row, cell)
-    cdef int status
+    cdef int status = table_touch(table, row)
+    if status != 0:
+        return status
     if size <= 8 and target.size <= 8:
         target.word = 0
         memcpy(&target.word, data, size)
@@ -290,34 +308,37 @@ cdef int table_set(Table* table, uint32_t row, uint32_t cell, uint8_t tag, uint3
     target.size = size
     target.tag = tag
     target.flags |= CELL_DIRTY
-    return table_touch(table, row)
+    return 0
 
 
 # --- timers ------------------------------------------------------------------------------
 
+cdef inline int reserve_touch(Table* table) noexcept nogil:
+    """Let the next `table_touch` succeed.  0, or -errno as timers have it."""
+    return -ids_reserve(&table.touched) if table.tracking else 0
+
+
 cdef int table_add_timer(Table* table, Timers* timers, int64_t timestamp, uint32_t row,
                          uint32_t service) noexcept nogil:
     cdef uint32_t group = row_at(table, row).key_group - header_of(table).first_key_group
-    cdef int added = timers_add(timers, timestamp, row, service, group)
-    cdef int status
+    cdef int added = reserve_touch(table)
+    if added == 0:
+        added = timers_add(timers, timestamp, row, service, group)
     if added > 0:
         row_at(table, row).timers += 1
-        status = table_touch(table, row)
-        if status != 0:
-            return -status
+        table_touch(table, row)
     return added
 
 
 cdef int table_remove_timer(Table* table, Timers* timers, int64_t timestamp, uint32_t row,
                             uint32_t service) noexcept nogil:
     cdef uint32_t group = row_at(table, row).key_group - header_of(table).first_key_group
-    cdef int removed = timers_remove(timers, timestamp, row, service, group)
-    cdef int status
+    cdef int removed = reserve_touch(table)
+    if removed == 0:
+        removed = timers_remove(timers, timestamp, row, service, group)
     if removed > 0:
         row_at(table, row).timers -= 1
-        status = table_touch(table, row)
-        if status != 0:
-            return -status
+        table_touch(table, row)
     return removed
 
 
@@ -325,9 +346,10 @@ cdef int table_poll_timer(Table* table, Timers* timers, int64_t until, Timer* ou
     cdef int polled
     if not timers_peek(timers, out) or out.timestamp > until:
         return 0
-    polled = timers_poll(timers, out)
+    polled = reserve_touch(table)
+    if polled == 0:
+        polled = timers_poll(timers, out)
     if polled > 0:
         row_at(table, out.key).timers -= 1
-        polled = table_touch(table, out.key)
-        polled = 1 if polled == 0 else -polled
+        table_touch(table, out.key)
     return polled

@@ -150,11 +150,17 @@ with open("pyproject.toml", "rb") as file:
     print("\n".join(tomllib.load(file)["build-system"]["requires"]))'
 }
 
-# Copy the sources to $1, keeping what an earlier build left there, and build into $1/dist.
+# Copy the sources to $1 and build into $1/dist.  Modules compiled earlier are kept, unless their
+# source is gone or the flags may have changed.
 build_wheel() {
-    local place=$1
+    local place=$1 module
     mkdir -p "$place"
-    rm -rf "$place"/{flinkish,flinkish.egg-info,dist,build/lib*,build/*/lib*,build/bdist*}
+    cmp -s setup.py "$place/setup.py" || rm -rf "$place/build"
+    rm -rf "$place"/{flinkish,flinkish.egg-info,dist} "$place"/build/{,*/}bdist*
+    find "$place" -path '*/lib.*' -type f ! -name '*.so' -delete
+    find "$place" -path '*/lib.*' -name '*.so' | while read -r module; do
+        [ -e "flinkish/_core/$(basename "$module" | cut -d . -f 1).pyx" ] || rm "$module"
+    done
     sources | tar cf - -T - | tar xf - -C "$place"
     logged wheel pip wheel --disable-pip-version-check --no-deps --no-build-isolation \
         --wheel-dir "$place/dist" "$place"

@@ -21,12 +21,13 @@ stubs() (
     modules=$(find flinkish/_core -name '*.pyi' | LC_ALL=C sort | sed 's/\.pyi$//' | tr / .)
     cd "$ROOM"
     # shellcheck disable=SC2086
-    python -m mypy.stubtest --mypy-config-file "$ROOT/pyproject.toml" $modules
+    python -m mypy.stubtest --mypy-config-file "$ROOT/pyproject.toml" \
+        --allowlist "$ROOT/ci/stubtest.allow" --ignore-unused-allowlist $modules
 )
 
 layers() (
     cd "$ROOM"
-    pytest -q -c "$ROOT/pyproject.toml" --rootdir "$ROOM" tests/test_layers.py
+    pytest -q --tb=line -c "$ROOT/pyproject.toml" --rootdir "$ROOM" tests/test_layers.py
 )
 
 cd "$ROOT"

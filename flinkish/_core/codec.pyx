@@ -1,0 +1,306 @@
+"""Batches cut by key group, and frames for state bytes."""
+
+import struct
+import zlib
+from typing import NamedTuple
+
+import numpy
+import pyarrow
+
+from cpython.buffer cimport (
+    PyBUF_CONTIG_RO,
+    PyBUF_FORMAT,
+    PyBUF_WRITABLE,
+    PyBuffer_Release,
+    PyObject_GetBuffer,
+)
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+# ---------------------------------------------------------------- rows by group
+
+
+cdef int64_t count_groups(const Group* groups, int64_t count, int64_t n_groups,
+                          int64_t* offsets) noexcept nogil:
+    cdef int64_t row, group, size
+    cdef int64_t start = 0
+    memset(offsets, 0, (n_groups + 1) * sizeof(int64_t))
+    for row in range(count):
+        group = <int64_t>groups[row]
+        if 0 <= group < n_groups:
+            offsets[group] += 1
+        elif group != -1:
+            return row
+    for group in range(n_groups + 1):
+        size = offsets[group]
+        offsets[group] = start
+        start += size
+    return -1
+
+
+cdef void order_rows(const Group* groups, int64_t count, int64_t n_groups, const int64_t* offsets,
+                     int64_t* cursors, uint32_t* order) noexcept nogil:
+    cdef int64_t row, group
+    memcpy(cursors, offsets, n_groups * sizeof(int64_t))
+    for row in range(count):
+        group = <int64_t>groups[row]
+        if group >= 0:
+            order[cursors[group]] = <uint32_t>row
+            cursors[group] += 1
+
+
+cdef object _order(const Group* groups, int64_t count, int64_t n_groups, int64_t* offsets):
+    """The row numbers by group; the work is done without the GIL."""
+    cdef Py_buffer view
+    cdef int64_t* cursors
+    cdef int64_t bad_row
+    with nogil:
+        bad_row = count_groups(groups, count, n_groups, offsets)
+    if bad_row >= 0:
+        raise ValueError(f"row {bad_row} has group {groups[bad_row]}; groups must be from 0 to"
+                         f" {n_groups - 1}, or -1 for a row without one")
+    order = numpy.empty(offsets[n_groups], dtype=numpy.uint32)
+    cursors = <int64_t*>malloc((n_groups + 1) * sizeof(int64_t))
+    if cursors == NULL:
+        raise MemoryError()
+    try:
+        PyObject_GetBuffer(order, &view, PyBUF_WRITABLE)
+        with nogil:
+            order_rows(groups, count, n_groups, offsets, cursors, <uint32_t*>view.buf)
+        PyBuffer_Release(&view)
+    finally:
+        free(cursors)
+    return order
+
+
+def group_rows(groups: object, number_of_groups: int) -> tuple:
+    """Row numbers sorted by group: `(order, offsets, skipped)`.
+
+    `groups` is a contiguous buffer of 8 to 64-bit integers, one a row.  `order` (uint32, what
+    Arrow takes fastest) holds the rows of group g, ascending, from `offsets[g]` to
+    `offsets[g + 1]` (int64).  A row of group -1 (a null key) is in none: `skipped` counts them.
+
+    ValueError for any other group outside 0 ... number_of_groups - 1, naming the row;
+    TypeError for another kind of buffer.
+    """
+    cdef Py_buffer view, target
+    cdef int64_t n_groups = number_of_groups
+    cdef int64_t count
+    cdef bytes form
+    cdef int64_t* offsets_at
+    if not 1 <= n_groups <= 1 << 24:
+        raise ValueError(f"the number of groups must be from 1 to {1 << 24}, found {n_groups}")
+    offsets = numpy.empty(n_groups + 1, dtype=numpy.int64)
+    PyObject_GetBuffer(groups, &view, PyBUF_CONTIG_RO | PyBUF_FORMAT)
+    try:
+        count = view.len // view.itemsize
+        if view.ndim != 1 or count >= 1 << 32:
+            raise ValueError(f"groups must be one number a row and less than 2**32 rows, found"
+                             f" {count} numbers in {view.ndim} dimensions")
+        form = b"B" if view.format == NULL else <bytes>view.format
+        PyObject_GetBuffer(offsets, &target, PyBUF_WRITABLE)
+        offsets_at = <int64_t*>target.buf
+        try:
+            if form == b"i":
+                order = _order(<const int32_t*>view.buf, count, n_groups, offsets_at)
+            elif form == b"H":
+                order = _order(<const uint16_t*>view.buf, count, n_groups, offsets_at)
+            elif form == b"h":
+                order = _order(<const int16_t*>view.buf, count, n_groups, offsets_at)
+            elif form == b"B":
+                order = _order(<const uint8_t*>view.buf, count, n_groups, offsets_at)
+            elif form == b"I":
+                order = _order(<const uint32_t*>view.buf, count, n_groups, offsets_at)
+            elif form in (b"l", b"q") and view.itemsize == 8:
+                order = _order(<const int64_t*>view.buf, count, n_groups, offsets_at)
+            else:
+                raise TypeError("groups must be uint8, int16, uint16, int32, uint32 or int64,"
+                                f" found a buffer of format {form.decode()!r}")
+        finally:
+            PyBuffer_Release(&target)
+    finally:
+        PyBuffer_Release(&view)
+    return order, offsets, count - len(order)
+
+
+# ---------------------------------------------------------------- payloads
+
+
+class CorruptPayload(ValueError):
+    """Bytes that are no record batch of the schema that they should have."""
+
+
+def pack_groups(batch: object, groups: object, number_of_groups: int) -> list:
+    """Cut a batch into `(group, payload, rows)`, one for each group that has rows, ascending.
+
+    `batch` is a `pyarrow.RecordBatch` or `Table`; `groups` as for `group_rows`; rows of group
+    -1 go nowhere, so the rows returned may be fewer than the batch's.  A payload is one Arrow
+    IPC record-batch message without its schema (some 300 bytes besides the data), which
+    `unpack_payload` reads.  Bodies are not compressed: Spark's shuffle does that.
+
+    ValueError for a dictionary-encoded column, or groups that do not fit.
+    """
+    if isinstance(batch, pyarrow.Table):
+        batches = batch.combine_chunks().to_batches()
+        if len(batches) > 1:
+            raise ValueError("the table's text does not fit one batch (2 GiB); pack smaller ones")
+        batch = batches[0] if batches else pyarrow.RecordBatch.from_pylist([], batch.schema)
+    for field in batch.schema:
+        if pyarrow.types.is_dictionary(field.type):
+            raise ValueError(f"column {field.name!r} is dictionary-encoded, which a payload without"
+                             f" schema cannot carry; cast it to {field.type.value_type}")
+    order, offsets, skipped = group_rows(groups, number_of_groups)
+    if len(order) + skipped != batch.num_rows:
+        raise ValueError(f"found {len(order) + skipped} groups for {batch.num_rows} rows; give one"
+                         " group a row")
+    sorted_batch = batch.take(pyarrow.array(order))
+    payloads = []
+    ends = offsets.tolist()
+    for group in range(number_of_groups):
+        rows = ends[group + 1] - ends[group]
+        if rows:
+            part = sorted_batch.slice(ends[group], rows)
+            payloads.append((group, part.serialize().to_pybytes(), rows))
+    return payloads
+
+
+def unpack_payload(payload: object, schema: object) -> object:
+    """The `pyarrow.RecordBatch` of a payload; its columns lie in the payload's memory.
+
+    Everything in it is checked (some 4 ns a row for text, nothing for numbers), so that bad
+    bytes are a CorruptPayload here and not a crash later.  Types of equal width cannot be told
+    apart: the schema must be the one that was packed.
+    """
+    try:
+        batch = pyarrow.ipc.read_record_batch(pyarrow.py_buffer(payload), schema)
+        batch.validate(full=True)
+    except (pyarrow.ArrowException, EOFError, OSError, ValueError) as error:
+        fields = ", ".join(f"{field.name} {field.type}" for field in schema)
+        raise CorruptPayload(
+            f"{memoryview(payload).nbytes} bytes are no record batch of ({fields}): {error}; pack"
+            " and unpack with one schema and one version of the library") from None
+    return batch
+
+
+# ---------------------------------------------------------------- frames
+
+MAGIC = b"FLKS"
+cdef object HEADER = struct.Struct("<4sHHHHIQ")
+cdef object CHECKSUMS = struct.Struct("<II")
+# Shorter contents gain less than the 30 us that a zstd context costs.
+cdef Py_ssize_t SHORT = 512
+
+
+class FrameHeader(NamedTuple):
+    """What a frame says about its contents; `size` in bytes before compression."""
+
+    kind: int
+    version: int
+    key_group: int
+    size: int
+    compressed: bool
+
+
+class CorruptFrame(ValueError):
+    """State bytes that are damaged, or not those that were asked for.
+
+    `reason` names the first thing wrong ("size", "magic", "header checksum", "layout", "flags",
+    "kind", "version", "key group", "body checksum", "body"), `found` and `needed` its values
+    as text; the message repeats the frame's whole header.
+    """
+
+    def __init__(self, reason: str, found: str, needed: str, frame: str) -> None:
+        super().__init__(reason, found, needed, frame)
+        self.reason = reason
+        self.found = found
+        self.needed = needed
+        self.frame = frame
+
+    def __str__(self) -> str:
+        return (f"state bytes refused, {self.reason}: found {self.found}, needed {self.needed};"
+                f" {self.frame}. The bytes are damaged or belong to other state: check that the"
+                " checkpoint is this operator's, or go back to an older one")
+
+
+def seal(
+    kind: int, version: int, key_group: int, payload: object, *, compress: bool = True
+) -> bytes:
+    """State bytes with a header that `unseal` checks.
+
+    `kind` (uint16) and `version` (uint16) are the caller's: what the contents are and how they
+    are written.  With `compress`, contents that shrink are stored as zstd, level 1.
+    ValueError for a number that does not fit its field.
+    """
+    body = memoryview(payload).cast("B")
+    cdef Py_ssize_t size = len(body)
+    flags = 0
+    if compress and size >= SHORT:
+        squeezed = pyarrow.Codec("zstd", compression_level=1).compress(pyarrow.py_buffer(body))
+        if squeezed.size < size:
+            body = squeezed
+            flags = FLAG_ZSTD
+    try:
+        header = HEADER.pack(MAGIC, LAYOUT, kind, version, flags, key_group, size)
+    except struct.error as error:
+        raise ValueError(f"a frame cannot carry kind {kind!r}, version {version!r}, key group"
+                         f" {key_group!r}: {error}") from None
+    return b"".join((header, CHECKSUMS.pack(zlib.crc32(header), zlib.crc32(body)), body))
+
+
+cdef tuple _open_header(object view):
+    """(FrameHeader, body's checksum, text of the header) of a frame with a good header."""
+    if len(view) < HEADER_SIZE:
+        raise CorruptFrame("size", f"{len(view)} bytes", f"at least {HEADER_SIZE}",
+                           f"the bytes are {bytes(view).hex() or 'none'}")
+    magic, layout, kind, version, flags, key_group, size = HEADER.unpack_from(view)
+    header_sum, body_sum = CHECKSUMS.unpack_from(view, HEADER.size)
+    computed = zlib.crc32(view[:HEADER.size])
+    text = (f"the frame has magic {magic!r}, layout {layout}, kind {kind}, version {version},"
+            f" flags {flags}, key group {key_group}, size {size}, header checksum"
+            f" {header_sum:#010x} (computed {computed:#010x}), body checksum {body_sum:#010x}")
+    if magic != MAGIC:
+        raise CorruptFrame("magic", repr(magic), repr(MAGIC), text)
+    if header_sum != computed:
+        raise CorruptFrame("header checksum", f"{header_sum:#010x}", f"{computed:#010x}", text)
+    if layout != LAYOUT:
+        raise CorruptFrame("layout", str(layout), f"{LAYOUT}, all that this version reads", text)
+    if flags & ~FLAG_ZSTD:
+        raise CorruptFrame("flags", str(flags), f"0 or {FLAG_ZSTD}", text)
+    return FrameHeader(kind, version, key_group, size, bool(flags & FLAG_ZSTD)), body_sum, text
+
+
+def frame_header(blob: object) -> object:
+    """The `FrameHeader` of a frame whose body is not looked at; CorruptFrame."""
+    return _open_header(memoryview(blob).cast("B"))[0]
+
+
+def unseal(blob: object, kind: int, key_group: int, *, version: object = None) -> memoryview:
+    """The contents that were sealed, as a read-only view, maybe into `blob`.
+
+    CorruptFrame unless every byte is as `seal` wrote it and kind and key group (and version,
+    when given) are these.
+    """
+    view = memoryview(blob).toreadonly().cast("B")
+    header, body_sum, text = _open_header(view)
+    text += f"; asked for kind {kind}, key group {key_group}"
+    if header.kind != kind:
+        raise CorruptFrame("kind", str(header.kind), str(kind), text)
+    if version is not None and header.version != version:
+        raise CorruptFrame("version", str(header.version), str(version), text)
+    if header.key_group != key_group:
+        raise CorruptFrame("key group", str(header.key_group), str(key_group), text)
+    body = view[HEADER_SIZE:]
+    computed = zlib.crc32(body)
+    if computed != body_sum:
+        raise CorruptFrame("body checksum", f"{body_sum:#010x}",
+                           f"{computed:#010x} as computed over {len(body)} bytes", text)
+    if header.compressed:
+        try:
+            body = memoryview(pyarrow.Codec("zstd").decompress(
+                pyarrow.py_buffer(body), header.size, asbytes=True))
+        except (pyarrow.ArrowException, OSError, ValueError) as error:
+            raise CorruptFrame("body", f"{len(body)} bytes that zstd refuses ({error})",
+                               f"{header.size} bytes compressed", text) from None
+    if len(body) != header.size:
+        raise CorruptFrame("body", f"{len(body)} bytes", f"{header.size} bytes", text)
+    return body

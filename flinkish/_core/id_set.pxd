@@ -56,6 +56,9 @@ cdef inline void set_take(Segment* ids, uint32_t at, uint32_t hash, uint32_t id)
 # Index of the entry of an id that is in the set.
 cdef uint32_t set_index(const Segment* ids, uint32_t hash, uint32_t id) noexcept nogil
 
+# An id of this hash, or 0: a hint, good for asking for memory ahead.
+cdef uint32_t set_guess(const Segment* ids, uint32_t hash) noexcept nogil
+
 # Erase the entry at an index; entries behind it may move.
 cdef void set_erase(Segment* ids, uint32_t at) noexcept nogil
 

@@ -74,6 +74,21 @@ cdef uint32_t set_index(const Segment* ids, uint32_t hash, uint32_t id) noexcept
     return i
 
 
+cdef uint32_t set_guess(const Segment* ids, uint32_t hash) noexcept nogil:
+    cdef uint64_t* entries = set_entries(ids)
+    cdef uint32_t capacity = set_capacity(ids)
+    cdef uint32_t i = set_home(hash, capacity)
+    if capacity == 0:
+        return 0
+    while entries[i] != 0:
+        if <uint32_t>(entries[i] >> 32) == hash:
+            return <uint32_t>entries[i] - 1
+        i += 1
+        if i == capacity:
+            i = 0
+    return 0
+
+
 cdef void set_erase(Segment* ids, uint32_t at) noexcept nogil:
     cdef SetHeader* header = <SetHeader*>ids.base
     cdef uint64_t* entries = set_entries(ids)

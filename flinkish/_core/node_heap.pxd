@@ -60,6 +60,5 @@ cdef void heap_erase_top(TimerNode* nodes, TimerSlot* slots, const uint32_t* hol
 # Make a heap of nodes in any order.  O(count).
 cdef void heapify(TimerNode* nodes, TimerSlot* slots, size_t count) noexcept nogil
 
-# Sort by (timestamp, sequence).  `spare` holds `count` nodes too; the sorted ones are in one of
-# the two arrays, which is returned.
-cdef TimerNode* sort_nodes(TimerNode* nodes, TimerNode* spare, size_t count) noexcept nogil
+# Sort by (timestamp, sequence).  `spare` has room for `count` nodes; what it holds is lost.
+cdef void sort_nodes(TimerNode* nodes, TimerNode* spare, size_t count) noexcept nogil

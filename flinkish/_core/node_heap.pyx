@@ -1,12 +1,13 @@
 """An indexed 4-ary heap of timers and a sort for them; described in ``node_heap.pxd``."""
 
 from libc.stdint cimport uint64_t
-from libc.stdlib cimport qsort
 from libc.string cimport memset
 
 cdef enum:
-    DIGIT = 11  # bits of a radix pass: 2,048 counters of 8 bytes stay in the first-level cache
-    FEW = 512   # up to here qsort beats the radix sort
+    DIGIT = 10  # bits of a digit when sorting: 1,024 places to write to are not too many
+    FEW = 16    # up to here nodes are sorted by insertion
+
+cdef uint64_t SIGN = <uint64_t>1 << 63
 
 
 cdef inline void _put(TimerNode* nodes, TimerSlot* slots, size_t index,
@@ -85,57 +86,79 @@ cdef void heapify(TimerNode* nodes, TimerSlot* slots, size_t count) noexcept nog
         heap_down(nodes, slots, index, nodes[index], count)
 
 
-cdef int _compare(const void* a, const void* b) noexcept nogil:
-    return 1 - 2 * node_before(<const TimerNode*>a, <const TimerNode*>b)
+cdef void sort_nodes(TimerNode* nodes, TimerNode* spare, size_t count) noexcept nogil:
+    _sort(nodes, spare, count, False)
 
 
-cdef TimerNode* sort_nodes(TimerNode* nodes, TimerNode* spare, size_t count) noexcept nogil:
-    cdef uint64_t least_time = 0xFFFFFFFFFFFFFFFF, greatest_time = 0, time
-    cdef uint64_t least_sequence = 0xFFFFFFFF, greatest_sequence = 0
-    cdef size_t i
-    if count <= FEW:
-        qsort(nodes, count, sizeof(TimerNode), _compare)
-        return nodes
-    for i in range(count):
-        time = _unsigned(nodes[i].timestamp)
-        least_time = min(least_time, time)
-        greatest_time = max(greatest_time, time)
-        least_sequence = min(least_sequence, <uint64_t>nodes[i].sequence)
-        greatest_sequence = max(greatest_sequence, <uint64_t>nodes[i].sequence)
-    # Radix sort from the lowest digit; only the bits in which the nodes can differ.
-    nodes = _sort_digits(nodes, &spare, count, least_sequence,
-                         greatest_sequence - least_sequence, 0)
-    return _sort_digits(nodes, &spare, count, least_time, greatest_time - least_time, 1)
+cdef void _sort(TimerNode* nodes, TimerNode* other, size_t count, bint across) noexcept nogil:
+    """Sort `count` nodes within `nodes`, or `across`, into `other`.
 
-
-cdef inline uint64_t _unsigned(int64_t timestamp) noexcept nogil:
-    return <uint64_t>timestamp ^ (<uint64_t>1 << 63)
-
-
-cdef TimerNode* _sort_digits(TimerNode* nodes, TimerNode** spare, size_t count, uint64_t least,
-                             uint64_t span, bint by_time) noexcept nogil:
-    cdef size_t[1 << DIGIT] starts
-    cdef size_t i, start, digit
-    cdef uint64_t value
+    A radix sort from the highest digit: the nodes go into buckets by the leading bits in which
+    their timestamps differ, or else their sequences, and each bucket is sorted alike.  The
+    first round leaves buckets that fit the cache, the second leaves a few nodes in each.
+    """
+    cdef uint32_t[1 << DIGIT] ends
+    cdef uint64_t least, greatest, value
+    cdef size_t i, bucket, buckets, begin
+    cdef uint32_t before
+    cdef bint by_time
     cdef int shift = 0
-    cdef TimerNode* sorted
-    while shift < 64 and span >> shift != 0:
-        memset(starts, 0, sizeof(starts))
-        for i in range(count):
-            value = _unsigned(nodes[i].timestamp) if by_time else nodes[i].sequence
-            starts[((value - least) >> shift) & ((1 << DIGIT) - 1)] += 1
-        start = 0
-        for digit in range(<size_t>1 << DIGIT):
-            i = starts[digit]
-            starts[digit] = start
-            start += i
-        sorted = spare[0]
-        for i in range(count):
-            value = _unsigned(nodes[i].timestamp) if by_time else nodes[i].sequence
-            digit = ((value - least) >> shift) & ((1 << DIGIT) - 1)
-            sorted[starts[digit]] = nodes[i]
-            starts[digit] += 1
-        spare[0] = nodes
-        nodes = sorted
-        shift += DIGIT
-    return nodes
+    if count <= FEW:
+        _insert(nodes, other if across else nodes, count)
+        return
+    by_time = _range(nodes, count, &least, &greatest)
+    buckets = 2
+    while buckets < <size_t>1 << DIGIT and buckets * 8 <= count:
+        buckets *= 2
+    while (greatest - least) >> shift >= buckets:
+        shift += 1
+    memset(ends, 0, buckets * sizeof(uint32_t))
+    for i in range(count):
+        ends[(_value(&nodes[i], by_time) - least) >> shift] += 1
+    before = 0
+    for bucket in range(buckets):
+        before += ends[bucket]
+        ends[bucket] = before - ends[bucket]
+    for i in range(count):
+        value = (_value(&nodes[i], by_time) - least) >> shift
+        other[ends[value]] = nodes[i]
+        ends[value] += 1
+    begin = 0
+    for bucket in range(buckets):
+        if ends[bucket] != begin:
+            _sort(other + begin, nodes + begin, ends[bucket] - begin, not across)
+        begin = ends[bucket]
+
+
+cdef inline uint64_t _value(const TimerNode* node, bint by_time) noexcept nogil:
+    # The order of unsigned numbers is that of timestamps with the sign turned over.
+    return <uint64_t>node.timestamp ^ SIGN if by_time else node.sequence
+
+
+cdef bint _range(const TimerNode* nodes, size_t count, uint64_t* least,
+                 uint64_t* greatest) noexcept nogil:
+    """The range of the timestamps: 1; of the sequences when there is one timestamp: 0."""
+    cdef bint by_time = True
+    cdef uint64_t value
+    cdef size_t i
+    while True:
+        least[0] = greatest[0] = _value(&nodes[0], by_time)
+        for i in range(1, count):
+            value = _value(&nodes[i], by_time)
+            least[0] = min(least[0], value)
+            greatest[0] = max(greatest[0], value)
+        if least[0] != greatest[0] or not by_time:
+            return by_time
+        by_time = False
+
+
+cdef void _insert(const TimerNode* nodes, TimerNode* sorted, size_t count) noexcept nogil:
+    cdef TimerNode node
+    cdef size_t i, at
+    for i in range(count):
+        node = nodes[i]
+        at = i
+        while at != 0 and node_before(&node, &sorted[at - 1]):
+            sorted[at] = sorted[at - 1]
+            at -= 1
+        sorted[at] = node

@@ -11,8 +11,10 @@ from flinkish._core.id_set cimport (
     set_count,
     set_entries,
     set_erase,
+    set_guess,
     set_home,
     set_index,
+    set_reserve,
 )
 from flinkish._core.memory cimport Segment, segment_init, segment_release, segment_reserve
 from flinkish._core.node_heap cimport (
@@ -30,126 +32,139 @@ from flinkish._core.timers cimport (
     Timer,
     TimersHeader,
     timer_hash,
-    timers_add,
+    timers_add_hashed,
     timers_clear,
     timers_drop,
     timers_header,
     timers_nodes,
     timers_poll,
-    timers_remove,
+    timers_remove_hashed,
+    timers_reserve,
     timers_reserve_removed,
     timers_slots,
 )
 
 cdef enum:
-    # How many timers ahead their memory is asked for.  Each step needs what the one before
-    # brought: the set entry names the slot, the slot the place in the heap.
-    AHEAD_SET = 24
-    AHEAD_SLOT = 16
-    AHEAD_NODE = 8
+    # A batch goes in chunks.  What all timers of a chunk need is asked for before the first of
+    # them is touched, step by step: the set entry names the slot, the slot the place in the heap.
+    CHUNK = 32
+    AHEAD = 16  # the same for rows that need one step only
+
+cdef struct Chunk:
+    size_t count
+    uint32_t[CHUNK] groups       # local
+    uint32_t[CHUNK] namespaces
+    uint32_t[CHUNK] hashes
+    uint32_t[CHUNK] slots        # probably that of the timer; some slot in any case
 
 
 # --- in ---------------------------------------------------------------------------------------
 
-cdef inline uint32_t _ns(const TimerBatch* batch, size_t i) noexcept nogil:
-    return batch.namespaces[i] if batch.namespaces != NULL else batch.ns
-
-
-cdef inline uint32_t _group(const TimerBatch* batch, size_t i) noexcept nogil:
+cdef inline uint32_t _local(const TimerBatch* batch, size_t row) noexcept nogil:
     # Below the first group this wraps around and is out of range as well.
-    return (batch.groups[i] if batch.groups != NULL else batch.group) - batch.first_group
-
-
-cdef inline uint64_t* _home(Timers* timers, const TimerBatch* batch, size_t i,
-                            uint32_t* hash) noexcept nogil:
-    """Where the search for a timer begins, or NULL."""
-    cdef uint32_t group = _group(batch, i)
-    cdef Segment* ids = &timers.sets[group]
-    if group >= timers.groups or ids.base == NULL:
-        return NULL
-    hash[0] = timer_hash(batch.timestamps[i], batch.keys[i], _ns(batch, i))
-    return set_entries(ids) + set_home(hash[0], set_capacity(ids))
-
-
-cdef int64_t timers_add_many(Timers* timers, const TimerBatch* batch) noexcept nogil:
-    cdef int64_t added = 0
-    cdef uint64_t* home
-    cdef uint32_t hash
-    cdef size_t i
-    cdef int status
-    if not _in_range(timers, batch):
-        return -EINVAL
-    for i in range(batch.count):
-        if i + AHEAD_SET < batch.count:
-            home = _home(timers, batch, i + AHEAD_SET, &hash)
-            if home != NULL:
-                prefetch(home)
-        status = timers_add(
-            timers, batch.timestamps[i], batch.keys[i], _ns(batch, i), _group(batch, i)
-        )
-        if status < 0:
-            return status
-        added += status
-    return added
-
-
-cdef int64_t timers_remove_many(Timers* timers, const TimerBatch* batch) noexcept nogil:
-    cdef int64_t removed = 0
-    cdef size_t i
-    cdef int status
-    if not _in_range(timers, batch):
-        return -EINVAL
-    for i in range(batch.count):
-        _look_ahead(timers, batch, i)
-        status = timers_remove(
-            timers, batch.timestamps[i], batch.keys[i], _ns(batch, i), _group(batch, i)
-        )
-        if status < 0:
-            return status
-        removed += status
-    return removed
+    return (batch.groups[row] if batch.groups != NULL else batch.group) - batch.first_group
 
 
 cdef bint _in_range(Timers* timers, const TimerBatch* batch) noexcept nogil:
     cdef bint inside = True
-    cdef size_t i
-    if batch.groups == NULL:
-        return batch.group - batch.first_group < timers.groups
-    for i in range(batch.count):
-        inside &= _group(batch, i) < timers.groups
+    cdef size_t row
+    for row in range(batch.count if batch.groups != NULL else 1):
+        inside &= _local(batch, row) < timers.groups
     return inside
 
 
-cdef inline void _look_ahead(Timers* timers, const TimerBatch* batch, size_t i) noexcept nogil:
-    """Ask for what removing the timers behind `i` will touch."""
-    cdef uint64_t* home
-    cdef uint32_t hash, slot
-    if i + AHEAD_SET < batch.count:
-        home = _home(timers, batch, i + AHEAD_SET, &hash)
-        if home != NULL:
-            prefetch(home)
-    if i + AHEAD_SLOT < batch.count:
-        slot = _guess(timers, batch, i + AHEAD_SLOT)
-        prefetch(timers_slots(timers) + slot)
-    if i + AHEAD_NODE < batch.count:
-        slot = _guess(timers, batch, i + AHEAD_NODE)
-        prefetch(timers_nodes(timers) + timers_slots(timers)[slot].position)
-
-
-cdef inline uint32_t _guess(Timers* timers, const TimerBatch* batch, size_t i) noexcept nogil:
-    """A slot that is probably that of the timer; some slot in any case."""
-    cdef uint32_t hash
-    cdef uint64_t* entry = _home(timers, batch, i, &hash)
-    cdef uint64_t* end
-    if entry == NULL:
-        return 0
-    end = set_entries(&timers.sets[_group(batch, i)]) \
-        + set_capacity(&timers.sets[_group(batch, i)])
-    while entry != end and entry[0] != 0:
-        if <uint32_t>(entry[0] >> 32) == hash:
-            return <uint32_t>entry[0] - 1
-        entry += 1
+cdef int _fetch(Timers* timers, const TimerBatch* batch, size_t row, Chunk* chunk) noexcept nogil:
+    """Take up the rows from `row` on and ask for their set entries and slots."""
+    cdef uint32_t group, ns
+    cdef Segment* ids
+    cdef size_t i
+    chunk.count = min(<size_t>CHUNK, batch.count - row)
+    for i in range(chunk.count):
+        group = _local(batch, row + i)
+        ns = batch.namespaces[row + i] if batch.namespaces != NULL else batch.ns
+        if group >= timers.groups:  # the caller's arrays may change under our hands
+            return -EINVAL
+        chunk.groups[i] = group
+        chunk.namespaces[i] = ns
+        chunk.hashes[i] = timer_hash(batch.timestamps[row + i], batch.keys[row + i], ns)
+        ids = &timers.sets[group]
+        if set_capacity(ids) != 0:
+            prefetch(set_entries(ids) + set_home(chunk.hashes[i], set_capacity(ids)))
+    for i in range(chunk.count):
+        chunk.slots[i] = set_guess(&timers.sets[chunk.groups[i]], chunk.hashes[i])
+        prefetch(timers_slots(timers) + chunk.slots[i])
     return 0
+
+
+cdef int64_t timers_add_many(Timers* timers, const TimerBatch* batch) noexcept nogil:
+    cdef int64_t added = 0
+    cdef size_t row = 0, i
+    cdef Chunk chunk
+    cdef int status
+    if not _in_range(timers, batch):
+        return -EINVAL
+    if timers_header(timers).count == 0:
+        status = _expect(timers, batch)
+        if status != 0:
+            return status
+    while row < batch.count:
+        status = _fetch(timers, batch, row, &chunk)
+        if status != 0:
+            return status
+        for i in range(chunk.count):
+            status = timers_add_hashed(
+                timers, chunk.hashes[i], batch.timestamps[row + i], batch.keys[row + i],
+                chunk.namespaces[i], chunk.groups[i],
+            )
+            if status < 0:
+                return status
+            added += status
+        row += chunk.count
+    return added
+
+
+cdef int _expect(Timers* timers, const TimerBatch* batch) noexcept nogil:
+    """Reserve once what a batch needs that comes into an empty heap."""
+    cdef int status = timers_reserve(timers, batch.count, batch.count)
+    if status == 0 and batch.groups == NULL:
+        status = set_reserve(&timers.sets[_local(batch, 0)], batch.count)
+    return status
+
+
+cdef int64_t timers_remove_many(Timers* timers, const TimerBatch* batch) noexcept nogil:
+    cdef int64_t removed = 0
+    cdef size_t row = 0, i
+    cdef Chunk chunk
+    cdef int status
+    if not _in_range(timers, batch):
+        return -EINVAL
+    while row < batch.count:
+        status = _fetch(timers, batch, row, &chunk)
+        if status != 0:
+            return status
+        for i in range(chunk.count):
+            _fetch_nodes(timers, chunk.slots[i])
+        for i in range(chunk.count):
+            status = timers_remove_hashed(
+                timers, chunk.hashes[i], batch.timestamps[row + i], batch.keys[row + i],
+                chunk.namespaces[i], chunk.groups[i],
+            )
+            if status < 0:
+                return status
+            removed += status
+        row += chunk.count
+    return removed
+
+
+cdef inline void _fetch_nodes(Timers* timers, uint32_t slot) noexcept nogil:
+    """Ask for the node of a slot and those that taking it out will move."""
+    cdef TimerNode* nodes = timers_nodes(timers)
+    cdef size_t place
+    if slot < timers_header(timers).used:
+        place = timers_slots(timers)[slot].position
+        prefetch(nodes + place)
+        prefetch(nodes + (place - 1) // HEAP_ARITY)
+        prefetch(nodes + place * HEAP_ARITY + 1)
 
 
 # --- out --------------------------------------------------------------------------------------
@@ -276,7 +291,6 @@ cdef TimerNode* _sort(Timers* timers, const uint32_t* places, size_t count, size
     """The nodes at `places` in firing order, with columns for the first `taken`; or NULL."""
     cdef TimerNode* nodes = <TimerNode*>malloc(count * sizeof(TimerNode) + 1)
     cdef TimerNode* spare = <TimerNode*>malloc(count * sizeof(TimerNode) + 1)
-    cdef TimerNode* sorted
     cdef size_t i
     if nodes == NULL or spare == NULL:
         free(nodes)
@@ -284,18 +298,18 @@ cdef TimerNode* _sort(Timers* timers, const uint32_t* places, size_t count, size
         return NULL
     for i in range(count):
         nodes[i] = timers_nodes(timers)[places[i]]
-    sorted = sort_nodes(nodes, spare, count)
-    # The array that is not needed any more is just as large as the columns.
-    _use_block(out, spare if sorted == nodes else nodes, taken)
-    return sorted
+    sort_nodes(nodes, spare, count)
+    # The spare array is not needed any more, and it is just as large as the columns.
+    _use_block(out, spare, taken)
+    return nodes
 
 
 cdef void _write(Timers* timers, const TimerNode* sorted, TimerColumns* out) noexcept nogil:
     cdef TimerSlot* slots = timers_slots(timers)
     cdef size_t i
     for i in range(out.count):
-        if i + AHEAD_SLOT < out.count:
-            prefetch(slots + sorted[i + AHEAD_SLOT].slot)
+        if i + AHEAD < out.count:
+            prefetch(slots + sorted[i + AHEAD].slot)
         out.timestamps[i] = sorted[i].timestamp
         out.keys[i] = slots[sorted[i].slot].key
         out.namespaces[i] = slots[sorted[i].slot].ns
@@ -307,10 +321,10 @@ cdef void _forget(Timers* timers, const TimerNode* sorted, size_t count) noexcep
     cdef uint32_t hash
     cdef size_t i
     for i in range(count):
-        if i + AHEAD_SLOT < count:
-            prefetch(timers_slots(timers) + sorted[i + AHEAD_SLOT].slot)
-        if i + AHEAD_NODE < count:
-            ids = _set_of(timers, &sorted[i + AHEAD_NODE], &hash)
+        if i + AHEAD < count:
+            prefetch(timers_slots(timers) + sorted[i + AHEAD].slot)
+        if i + AHEAD // 2 < count:
+            ids = _set_of(timers, &sorted[i + AHEAD // 2], &hash)
             prefetch(set_entries(ids) + set_home(hash, set_capacity(ids)))
         ids = _set_of(timers, &sorted[i], &hash)
         set_erase(ids, set_index(ids, hash, sorted[i].slot))

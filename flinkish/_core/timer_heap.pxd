@@ -11,6 +11,17 @@ from libc.stdint cimport int64_t, uint32_t
 from flinkish._core.timer_batches cimport TimerBatch, TimerColumns
 from flinkish._core.timers cimport Timer, Timers
 
+cdef extern from "<pthread.h>" nogil:
+    ctypedef struct pthread_mutex_t:
+        pass
+    ctypedef struct pthread_mutexattr_t:
+        pass
+    int pthread_mutex_init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes)
+    int pthread_mutex_destroy(pthread_mutex_t* mutex)
+    int pthread_mutex_lock(pthread_mutex_t* mutex)
+    int pthread_mutex_trylock(pthread_mutex_t* mutex)
+    int pthread_mutex_unlock(pthread_mutex_t* mutex)
+
 # The memory of columns that went out; NumPy arrays keep it alive.
 @cython.final
 cdef class TimerBlock:
@@ -23,8 +34,10 @@ cdef class TimerHeap:
     cdef Timers timers
     cdef uint32_t first          # first key group
     cdef uint32_t last           # last key group, included
-    cdef cython.pymutex lock
+    cdef pthread_mutex_t lock
 
+    cdef void _enter(self) noexcept
+    cdef void _leave(self) noexcept
     cdef int _parse(self, Timer* timer, object timestamp, object key, object namespace,
                     object key_group) except -1
     cdef int64_t _local(self, int64_t key_group) except -1

@@ -8,7 +8,7 @@ from cpython.buffer cimport (
     PyBuffer_Release,
     PyObject_GetBuffer,
 )
-from libc.errno cimport EINVAL, EOVERFLOW
+from libc.errno cimport EINVAL
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memset
 
@@ -90,9 +90,12 @@ cdef class TimerHeap:
         self.first = <uint32_t>first
         self.last = <uint32_t>last
         segment_raise(-timers_init(&self.timers, self.last - self.first + 1))
+        segment_raise(pthread_mutex_init(&self.lock, NULL))
 
     def __dealloc__(self):
+        # Nobody else can be inside; one that could not be made at all is all zero.
         timers_release(&self.timers)
+        pthread_mutex_destroy(&self.lock)
 
     def __repr__(self):
         return (
@@ -101,8 +104,11 @@ cdef class TimerHeap:
         )
 
     def __len__(self):
-        with self.lock:
-            return timers_count(&self.timers)
+        cdef size_t count
+        self._enter()
+        count = timers_count(&self.timers)
+        self._leave()
+        return count
 
     @property
     def first_key_group(self):
@@ -117,20 +123,22 @@ cdef class TimerHeap:
     @property
     def memory_bytes(self):
         """Bytes reserved for timers, in use or not."""
-        with self.lock:
-            return timers_bytes(&self.timers)
+        cdef size_t size
+        self._enter()
+        size = timers_bytes(&self.timers)
+        self._leave()
+        return size
 
     def add(self, timestamp, key, namespace=0, key_group=0):
         """Add a timer; False when it was there."""
         cdef Timer timer
         cdef int status
         self._parse(&timer, timestamp, key, namespace, key_group)
-        with self.lock:
-            status = timers_add(
-                &self.timers, timer.timestamp, timer.key, timer.ns, timer.group
-            )
+        self._enter()
+        status = timers_add(&self.timers, timer.timestamp, timer.key, timer.ns, timer.group)
+        self._leave()
         if status < 0:
-            _raise(status)
+            segment_raise(-status)
         return status == 1
 
     def remove(self, timestamp, key, namespace=0, key_group=0):
@@ -138,39 +146,41 @@ cdef class TimerHeap:
         cdef Timer timer
         cdef int status
         self._parse(&timer, timestamp, key, namespace, key_group)
-        with self.lock:
-            status = timers_remove(
-                &self.timers, timer.timestamp, timer.key, timer.ns, timer.group
-            )
+        self._enter()
+        status = timers_remove(&self.timers, timer.timestamp, timer.key, timer.ns, timer.group)
+        self._leave()
         if status < 0:
-            _raise(status)
+            segment_raise(-status)
         return status == 1
 
     def contains(self, timestamp, key, namespace=0, key_group=0):
         """Whether this timer is there."""
         cdef Timer timer
+        cdef bint found
         self._parse(&timer, timestamp, key, namespace, key_group)
-        with self.lock:
-            return timers_contains(
-                &self.timers, timer.timestamp, timer.key, timer.ns, timer.group
-            )
+        self._enter()
+        found = timers_contains(&self.timers, timer.timestamp, timer.key, timer.ns, timer.group)
+        self._leave()
+        return found
 
     def peek(self):
         """The earliest timer as (timestamp, key, namespace), or None."""
         cdef Timer timer
         cdef bint found
-        with self.lock:
-            found = timers_peek(&self.timers, &timer)
+        self._enter()
+        found = timers_peek(&self.timers, &timer)
+        self._leave()
         return (timer.timestamp, timer.key, timer.ns) if found else None
 
     def poll(self):
         """Take out the earliest timer: (timestamp, key, namespace), or None."""
         cdef Timer timer
         cdef int status
-        with self.lock:
-            status = timers_poll(&self.timers, &timer)
+        self._enter()
+        status = timers_poll(&self.timers, &timer)
+        self._leave()
         if status < 0:
-            _raise(status)
+            segment_raise(-status)
         return (timer.timestamp, timer.key, timer.ns) if status else None
 
     def add_many(self, timestamps, keys, namespaces=None, key_groups=None):
@@ -198,10 +208,11 @@ cdef class TimerHeap:
         if most < 0:
             raise ValueError(f"limit is {limit}: 0 or more timers, or None, are needed")
         with nogil:
-            with self.lock:
-                status = timers_poll_due(&self.timers, until, <size_t>most, &block.columns)
+            pthread_mutex_lock(&self.lock)
+            status = timers_poll_due(&self.timers, until, <size_t>most, &block.columns)
+            pthread_mutex_unlock(&self.lock)
         if status < 0:
-            _raise(status)
+            segment_raise(-status)
         return block._arrays()
 
     def timers_of(self, key_group):
@@ -218,19 +229,30 @@ cdef class TimerHeap:
         cdef Timers empty
         cdef int status = timers_init(&empty, self.timers.groups)
         if status < 0:
-            _raise(status)
-        with self.lock:
-            old = self.timers
-            self.timers = empty
+            segment_raise(-status)
+        self._enter()
+        old = self.timers
+        self.timers = empty
+        self._leave()
         timers_release(&old)
 
     def _check(self):
         """Raise AssertionError when an invariant of the memory is broken.  O(n)."""
         cdef const char* fault
-        with self.lock:
-            fault = timers_fault(&self.timers)
+        self._enter()
+        fault = timers_fault(&self.timers)
+        self._leave()
         if fault != NULL:
             raise AssertionError(fault.decode())
+
+    cdef void _enter(self) noexcept:
+        # A batch of another thread may hold the lock for long: wait for it without the GIL.
+        if pthread_mutex_trylock(&self.lock) != 0:
+            with nogil:
+                pthread_mutex_lock(&self.lock)
+
+    cdef void _leave(self) noexcept:
+        pthread_mutex_unlock(&self.lock)
 
     cdef int _parse(self, Timer* timer, object timestamp, object key, object namespace,
                     object key_group) except -1:
@@ -257,15 +279,16 @@ cdef class TimerHeap:
             _open(&rows, timestamps, keys, namespaces, key_groups)
             rows.batch.first_group = self.first
             with nogil:
-                with self.lock:
-                    if add:
-                        status = timers_add_many(&self.timers, &rows.batch)
-                    else:
-                        status = timers_remove_many(&self.timers, &rows.batch)
+                pthread_mutex_lock(&self.lock)
+                if add:
+                    status = timers_add_many(&self.timers, &rows.batch)
+                else:
+                    status = timers_remove_many(&self.timers, &rows.batch)
+                pthread_mutex_unlock(&self.lock)
             if status == -EINVAL:
                 self._blame(&rows.batch)
             if status < 0:
-                _raise(<int>status)
+                segment_raise(<int>-status)
             return status
         finally:
             _close(&rows)
@@ -288,10 +311,11 @@ cdef class TimerHeap:
         cdef uint32_t group = <uint32_t>self._local(_int64(key_group, "key_group"))
         cdef int status
         with nogil:
-            with self.lock:
-                status = timers_of_group(&self.timers, group, take, &block.columns)
+            pthread_mutex_lock(&self.lock)
+            status = timers_of_group(&self.timers, group, take, &block.columns)
+            pthread_mutex_unlock(&self.lock)
         if status < 0:
-            _raise(status)
+            segment_raise(-status)
         return block._arrays()
 
 
@@ -407,8 +431,3 @@ cdef int64_t _column(Input* rows, object array, str name, Py_ssize_t size) excep
         )
     return view.shape[0]
 
-
-cdef int _raise(int status) except -1:
-    if status == -EOVERFLOW:
-        raise MemoryError("one heap holds at most 2,147,483,647 timers; use several key groups")
-    return segment_raise(-status)

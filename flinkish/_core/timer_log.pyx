@@ -79,7 +79,6 @@ cdef int timers_by_registration(Timers* timers, uint32_t* out) noexcept nogil:
     cdef size_t count = timers_header(timers).count
     cdef TimerNode* nodes = <TimerNode*>malloc(count * sizeof(TimerNode) + 1)
     cdef TimerNode* spare = <TimerNode*>malloc(count * sizeof(TimerNode) + 1)
-    cdef TimerNode* sorted
     cdef size_t i
     if nodes == NULL or spare == NULL:
         free(nodes)
@@ -88,9 +87,9 @@ cdef int timers_by_registration(Timers* timers, uint32_t* out) noexcept nogil:
     for i in range(count):
         nodes[i] = timers_nodes(timers)[i]
         nodes[i].timestamp = 0
-    sorted = sort_nodes(nodes, spare, count)
+    sort_nodes(nodes, spare, count)
     for i in range(count):
-        out[i] = sorted[i].slot
+        out[i] = nodes[i].slot
     free(nodes)
     free(spare)
     return 0

@@ -118,9 +118,14 @@ cdef inline uint32_t timer_hash(int64_t timestamp, uint32_t key, uint32_t ns) no
 # timers_reserve: room for so many nodes and slots in all.  timers_make_room: room for one more timer in `group` and in the record of changes; 0 or -errno.
 # timers_put: a new timer into a slot that is free and not in the chain; its set entry is the
 # caller's work.
+# timers_add_hashed, timers_remove_hashed: for who has the hash already.
 # timers_drop: record the removal if tracking and chain the slot.
 cdef bint timers_find(Timers* timers, uint32_t hash, int64_t timestamp, uint32_t key, uint32_t ns,
                       uint32_t group, uint32_t* at) noexcept nogil
+cdef int timers_add_hashed(Timers* timers, uint32_t hash, int64_t timestamp, uint32_t key,
+                           uint32_t ns, uint32_t group) noexcept nogil
+cdef int timers_remove_hashed(Timers* timers, uint32_t hash, int64_t timestamp, uint32_t key,
+                              uint32_t ns, uint32_t group) noexcept nogil
 cdef int timers_reserve(Timers* timers, size_t nodes, size_t slots) noexcept nogil
 cdef int timers_make_room(Timers* timers, uint32_t group) noexcept nogil
 cdef int timers_reserve_removed(Timers* timers, size_t more) noexcept nogil

@@ -158,7 +158,10 @@ cdef int timers_make_room(Timers* timers, uint32_t group) noexcept nogil:
         return -EOVERFLOW
     if header.sequence == UINT32_MAX:
         status = _renumber(timers)
-    if status == 0:
+    if status == 0 and (
+        timers.nodes.size < TIMERS_ROOT + count * sizeof(TimerNode)
+        or (header.free == 0 and timers.slots.size < used * sizeof(TimerSlot))
+    ):
         status = timers_reserve(timers, count, used if header.free == 0 else 0)
     if status == 0 and timers.tracking:
         status = -segment_reserve(&timers.fresh, (timers.fresh_count + 1) * 2 * sizeof(uint32_t))
@@ -225,6 +228,13 @@ cdef bint timers_find(Timers* timers, uint32_t hash, int64_t timestamp, uint32_t
 cdef int timers_add(Timers* timers, int64_t timestamp, uint32_t key, uint32_t ns,
                     uint32_t group) noexcept nogil:
     cdef uint32_t hash = timer_hash(timestamp, key, ns)
+    cdef Segment* ids = &timers.sets[group]
+    prefetch(set_entries(ids) + set_home(hash, set_capacity(ids)))
+    return timers_add_hashed(timers, hash, timestamp, key, ns, group)
+
+
+cdef int timers_add_hashed(Timers* timers, uint32_t hash, int64_t timestamp, uint32_t key,
+                           uint32_t ns, uint32_t group) noexcept nogil:
     cdef int status = timers_make_room(timers, group)
     cdef TimersHeader* header = timers_header(timers)  # after room was made: it may move
     cdef uint32_t at, slot
@@ -235,6 +245,7 @@ cdef int timers_add(Timers* timers, int64_t timestamp, uint32_t key, uint32_t ns
     if header.free != 0:
         slot = header.free - 1
         header.free = timers_slots(timers)[slot].position
+        prefetch(timers_slots(timers) + header.free - 1)
     else:
         slot = header.used
         header.used += 1
@@ -286,10 +297,15 @@ cdef bint timers_is_fresh(Timers* timers, uint32_t slot, uint32_t sequence) noex
 
 cdef int timers_remove(Timers* timers, int64_t timestamp, uint32_t key, uint32_t ns,
                        uint32_t group) noexcept nogil:
+    return timers_remove_hashed(timers, timer_hash(timestamp, key, ns), timestamp, key, ns, group)
+
+
+cdef int timers_remove_hashed(Timers* timers, uint32_t hash, int64_t timestamp, uint32_t key,
+                              uint32_t ns, uint32_t group) noexcept nogil:
     cdef TimersHeader* header = timers_header(timers)
     cdef uint32_t at, slot
     cdef int status
-    if not timers_find(timers, timer_hash(timestamp, key, ns), timestamp, key, ns, group, &at):
+    if not timers_find(timers, hash, timestamp, key, ns, group, &at):
         return 0
     status = timers_reserve_removed(timers, 1)
     if status != 0:

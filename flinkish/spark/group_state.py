@@ -24,7 +24,7 @@ __all__ = ["HEAD_SCHEMA", "PIECE_SCHEMA", "SEQUENCE_SCHEMA", "GroupState", "Head
 
 HEAD_SCHEMA = (
     "version int, nonce string, first bigint, next bigint, whole_bytes bigint, "
-    "change_bytes bigint, timer bigint, max_parallelism int, states string"
+    "change_bytes bigint, timer bigint, watermark bigint, max_parallelism int, states string"
 )
 SEQUENCE_SCHEMA = "sequence bigint"
 PIECE_SCHEMA = "piece binary, more boolean"
@@ -46,6 +46,7 @@ class Head:
     whole_bytes: int
     change_bytes: int
     timer: int | None
+    watermark: int
     max_parallelism: int
     states: str
 
@@ -168,10 +169,11 @@ class GroupState:
 
     # --- commit
 
-    def commit(self, timer: int | None) -> None:
+    def commit(self, timer: int | None, watermark: int) -> None:
         """Write what changed to Spark's state and give the table its new name.
 
-        ``timer`` is the Spark timer that is now registered for the key group.
+        ``timer`` is the Spark timer that is now registered for the key group, ``watermark``
+        (Flink's, in ms) what it has seen.
         """
         table = self._backend.table
         private = self._private
@@ -186,9 +188,9 @@ class GroupState:
                 self._files.publish(private, head.nonce)
             return
         old = head or Head(
-            FORMAT_VERSION, "", 0, 0, 0, 0, None, self._plan.max_parallelism, "[]"
+            FORMAT_VERSION, "", 0, 0, 0, 0, None, watermark, self._plan.max_parallelism, "[]"
         )
-        new = replace(old, nonce=new_nonce(), timer=timer, states=self._states())
+        new = replace(old, nonce=new_nonce(), timer=timer, watermark=watermark, states=self._states())
         if changes or self._stale:
             new = self._append(new, changes, private.key_group)
         self._close()

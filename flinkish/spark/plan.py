@@ -7,11 +7,26 @@ from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["EVENT_TIME", "KEY", "MAIN", "OperatorPlan", "StateSettings"]
+__all__ = [
+    "AFTER_WATERMARK",
+    "BEFORE_WATERMARK",
+    "EVENT_TIME",
+    "KEY",
+    "MAIN",
+    "PHASE",
+    "OperatorPlan",
+    "StateSettings",
+]
 
 # Names of the columns that packing adds behind the user's own.
 KEY = "__flinkish_key"
 EVENT_TIME = "__flinkish_time"
+
+# Outputs of an operator say in which phase of a batch they were made, since the next operator
+# must see them in that order: before its own watermark moves, or after.
+PHASE = "__flinkish_phase"
+BEFORE_WATERMARK = 0
+AFTER_WATERMARK = 1
 
 # The tag of the main output; ids of side outputs are never empty.
 MAIN = ""
@@ -39,6 +54,7 @@ class OperatorPlan:
 
     ``schema`` is that of the user's rows; packed batches have the columns KEY (unless the key is
     one of the user's columns, ``key_column``) and EVENT_TIME (when ``timed``) behind them.
+    ``chained`` rows come from another operator, with its EVENT_TIME and PHASE.
     """
 
     uid: str
@@ -50,6 +66,7 @@ class OperatorPlan:
     max_parallelism: int
     output: pa.Schema
     event_time: str | None
+    chained: bool
     time_zone: str
     processing_time: bool = False
     timestamp_order: bool = False

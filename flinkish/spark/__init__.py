@@ -1,0 +1,27 @@
+"""Flink's operators on Spark's DataFrames.
+
+Owns: streams over DataFrames, what travels through Spark's shuffle, state in Spark's state store
+and its cache on the workers' disks.
+Uses: every room above it; the only one that imports pyspark.
+Must not: keep anything alive across a fork, or count as committed what Spark has not committed.
+"""
+
+from flinkish.common.errors import MissingDependencyError
+
+try:
+    import pyspark  # noqa: F401
+except ImportError as error:
+    raise MissingDependencyError.of("pyspark", feature="flinkish.spark", extra="spark") from error
+
+from flinkish.spark.data_stream import DataStream, KeyedStream, ProcessedStream
+from flinkish.spark.plan import StateSettings
+from flinkish.spark.session import SETTINGS, configure
+
+__all__ = [
+    "SETTINGS",
+    "DataStream",
+    "KeyedStream",
+    "ProcessedStream",
+    "StateSettings",
+    "configure",
+]

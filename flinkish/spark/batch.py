@@ -1,0 +1,131 @@
+"""Keyed operators on batch DataFrames: key after key, each in timestamp order.
+
+As in Flink's batch mode (B.28) the watermark is the lowest while rows of a key are handled;
+after its last row it is the highest, every timer of the key fires, and its state is forgotten.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.types import BinaryType, LongType, StructField, StructType
+
+from flinkish._core.state_table import StateTable
+from flinkish.common.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
+from flinkish.spark.operator_run import (
+    OperatorRun,
+    Result,
+    result_batch,
+    results_schema,
+)
+from flinkish.spark.packing import keyed_batch
+from flinkish.spark.plan import AFTER_WATERMARK, EVENT_TIME, KEY, OperatorPlan
+
+__all__ = ["run_batch"]
+
+Batches = Iterator[pa.RecordBatch]
+
+_NO_ROW = 0xFFFFFFFF
+
+
+def run_batch(frame: DataFrame, plan: OperatorPlan) -> DataFrame:
+    """The operator's results over a batch DataFrame, in the columns of the streaming operator's.
+
+    Spark sorts, spilling to disk what does not fit, so a task holds the state of one key.
+    """
+    keys = list(plan.key_columns)
+    if plan.key_selector is not None:
+        added = [StructField(KEY, BinaryType())]
+        added += [StructField(EVENT_TIME, LongType())] if plan.timed else []
+        fields = [field for field in frame.schema.fields if field.name in plan.schema.names]
+        frame = frame.mapInArrow(_select_keys(plan), StructType([*fields, *added]))
+        keys = [KEY]
+    times = [EVENT_TIME if plan.key_selector is not None else plan.event_time]
+    order = [*keys, *(name for name in times if plan.timed and name is not None)]
+    ordered = frame.repartition(*keys).sortWithinPartitions(*order)
+    return ordered.mapInArrow(_run_keys(plan), results_schema())
+
+
+def _select_keys(plan: OperatorPlan) -> Callable[[Batches], Batches]:
+    """Run the key function, so that Spark can sort by what it gives."""
+    marked = replace(plan, null_keys="drop")
+
+    def select(batches: Batches) -> Batches:
+        for batch in batches:
+            yield keyed_batch(marked, pa.Table.from_batches([batch]))[0]
+
+    return select
+
+
+def _run_keys(plan: OperatorPlan) -> Callable[[Batches], Batches]:
+    def run(batches: Batches) -> Batches:
+        keyed = _KeyByKey(plan)
+        try:
+            for batch in batches:
+                yield from keyed.process(batch)
+            yield from keyed.finish()
+        finally:
+            keyed.close()
+
+    return run
+
+
+class _KeyByKey:
+    """Handles sorted rows; the last key of a batch may go on in the next one."""
+
+    def __init__(self, plan: OperatorPlan) -> None:
+        self._plan = plan
+        self._table = StateTable(0)
+        self._run = OperatorRun(plan, self._table)
+        self._current = _NO_ROW
+        self._now = int(time.time() * 1000)
+
+    def process(self, batch: pa.RecordBatch) -> Batches:
+        if batch.num_rows == 0:
+            return
+        plan = self._plan
+        if plan.key_selector is None:
+            batch, groups, lost = keyed_batch(plan, pa.Table.from_batches([batch]))
+            missing = groups < 0
+        else:
+            missing = batch.column(KEY).is_null().to_numpy(zero_copy_only=False)
+            lost = batch.filter(pa.array(missing)) if missing.any() else None
+        if lost is not None:
+            yield result_batch(self._run.route_null_keys([lost]))
+            batch = batch.filter(pa.array(~missing))
+        rows = self._run.key_rows(batch)
+        starts = np.flatnonzero(np.diff(rows, prepend=_NO_ROW))
+        for start, stop in zip(starts, [*starts[1:], len(rows)], strict=True):
+            if rows[start] != self._current:
+                self._end_key()
+                self._current = rows[start]
+                self._table.watermark = MIN_TIMESTAMP
+                self._table.processing_time = self._now
+            self._run.process_rows(batch.slice(start, stop - start), rows[start:stop])
+        yield self._results()
+
+    def finish(self) -> Batches:
+        self._end_key()
+        yield self._results()
+
+    def close(self) -> None:
+        self._run.close()
+
+    def _end_key(self) -> None:
+        """The end of time for the current key, and of its state."""
+        if self._current == _NO_ROW:
+            return
+        self._run.engine.advance_watermark(MAX_TIMESTAMP)
+        self._run.engine.advance_processing_time(MAX_TIMESTAMP)
+        self._table.forget(self._current)
+        self._current = _NO_ROW
+
+    def _results(self) -> pa.RecordBatch:
+        results = self._run.take_outputs(AFTER_WATERMARK)
+        results.append(Result(0, counters=self._run.take_counters()))
+        return result_batch(results)

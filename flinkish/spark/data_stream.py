@@ -1,0 +1,286 @@
+"""DataFrames as streams with Flink's operators: what users begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+from pyspark.sql.types import StructField, StructType, TimestampType
+
+from flinkish._core.records import RecordReader
+from flinkish.common.elements import MIN_TIMESTAMP
+from flinkish.common.errors import (
+    ArgumentTypeError,
+    IllegalArgumentError,
+    TimestampError,
+    UnsupportedOperationError,
+)
+from flinkish.common.output_tag import OutputTag
+from flinkish.common.typeinfo import TypeInformation
+from flinkish.common.watermark_strategy import WatermarkStrategy
+from flinkish.functions import KeyedProcessFunction
+from flinkish.spark.pickling import check_picklable
+from flinkish.spark.plan import EVENT_TIME, MAIN, OperatorPlan, StateSettings
+from flinkish.spark.operator_results import OperatorResults, run_operator
+from flinkish.spark.schemas import (
+    arrow_schema,
+    event_time_column,
+    key_columns,
+    key_type_name,
+    output_schema,
+)
+
+__all__ = ["DataStream", "KeyedStream", "ProcessedStream"]
+
+DEFAULT_MAX_PARALLELISM = 64
+
+
+class DataStream:
+    """A DataFrame, streaming or batch, seen as a stream of its rows.
+
+    Functions get each row as a `flinkish.common.Row` with the column names as field names;
+    timestamps are datetimes, aware in UTC (naive for timestamp_ntz).
+    """
+
+    def __init__(self, frame: DataFrame) -> None:
+        self._frame = frame
+        self._columns: list[str] = list(frame.columns)
+        self._event_time: str | None = None
+        self._operators = 0
+
+    def assign_timestamps_and_watermarks(
+        self, watermark_strategy: WatermarkStrategy, *, column: str | None = None
+    ) -> DataStream:
+        """The stream with event time: from a timestamp column, or from the strategy's assigner.
+
+        The watermark is Spark's, which moves between batches: batch N sees that of the data
+        before it.  It is one millisecond less than Spark shows, since Flink's watermark t says
+        that nothing at t follows.  Late rows are not dropped; functions see them, as in Flink.
+
+        Raises UnknownColumnError, TimestampError for a column of another type, and
+        IllegalArgumentError when column and assigner are both given, or neither;
+        UnsupportedOperationError behind an operator, whose outputs have timestamps and a
+        watermark already: Spark knows one watermark a source.
+        """
+        if self._operators:
+            raise UnsupportedOperationError(
+                "the output of an operator has event time already: that of the element or timer "
+                "it was made for, as in Flink; Spark allows no second watermark in a query"
+            )
+        assigner = watermark_strategy.timestamp_assigner
+        if (column is None) == (assigner is None):
+            raise IllegalArgumentError(
+                "event time comes from a timestamp column or from the strategy's timestamp "
+                "assigner; give exactly one of them: column='ts', or with_timestamp_assigner(...)"
+            )
+        frame = self._frame
+        if assigner is not None:
+            check_picklable(assigner, "the timestamp assigner")
+            schema = StructType([*frame.schema.fields, StructField(EVENT_TIME, TimestampType())])
+            frame = frame.mapInArrow(_with_timestamps(assigner.extract_timestamp), schema)
+            column = EVENT_TIME
+        assert column is not None
+        event_time_column(frame, column)
+        bound = watermark_strategy.max_out_of_orderness_ms
+        if bound is not None and frame.isStreaming:
+            frame = frame.withWatermark(column, f"{bound} milliseconds")
+        stream = DataStream(frame)
+        stream._columns = self._columns
+        stream._event_time = column
+        return stream
+
+    def key_by(self, *keys: Any) -> KeyedStream:
+        """The stream partitioned by key: by columns, or by one function of the row.
+
+        One column gives its value as the key, several give a tuple.  A function (or PyFlink's
+        KeySelector) may return bool, int, float, str, bytes, date, datetime, Decimal or tuples
+        of them.
+        """
+        return KeyedStream(self, keys)
+
+    def to_df(self) -> DataFrame:
+        """The rows as a DataFrame."""
+        return self._frame.select(*self._columns)
+
+
+class KeyedStream:
+    """A stream whose rows are handled key by key."""
+
+    def __init__(self, stream: DataStream, keys: tuple[Any, ...]) -> None:
+        self._stream = stream
+        self._selector: Callable[[Any], Any] | None = None
+        if len(keys) == 1 and isinstance(keys[0], (list, tuple)):
+            keys = tuple(keys[0])
+        if len(keys) == 1 and not isinstance(keys[0], str):
+            selector = getattr(keys[0], "get_key", keys[0])
+            if not callable(selector):
+                raise ArgumentTypeError(
+                    f"key_by takes column names or one function of the row, not {keys[0]!r}"
+                )
+            check_picklable(selector, "the key selector")
+            self._selector = selector
+            keys = ()
+        else:
+            key_columns(stream.to_df(), keys)
+        self._keys: tuple[str, ...] = keys
+
+    def process(
+        self,
+        function: KeyedProcessFunction,
+        output_type: StructType | TypeInformation | str | None = None,
+        *,
+        schema: StructType | TypeInformation | str | None = None,
+        uid: str | None = None,
+        max_parallelism: int = DEFAULT_MAX_PARALLELISM,
+        order: str = "arrival",
+        processing_time_timers: bool = False,
+        null_keys: str | OutputTag = "fail",
+        job_parameters: Mapping[str, str] | None = None,
+        state: StateSettings | None = None,
+    ) -> ProcessedStream:
+        """Run a keyed process function.
+
+        Parameters
+        ----------
+        function: the function; sent to the workers, opened there once for each task and batch.
+        schema: columns of the main output; `output_type` is PyFlink's name for it.
+        uid: name of the operator, for messages and statistics; by default its class and place.
+        max_parallelism: number of key groups, in which state is kept and moved.  It cannot be
+            changed for a checkpoint.
+        order: "arrival" hands the rows of a batch over as they come, as Flink does; "timestamp"
+            sorts each key group's rows of a batch by event time first (ties keep their order).
+        processing_time_timers: serve them.  Spark then runs a batch at every trigger, whether
+            there is data or not.
+        null_keys: what becomes of rows without a key: "fail", "drop" (counted), or an OutputTag
+            that gets them as a side output.
+        job_parameters: for `runtime_context.get_job_parameter`.
+        state: how state is kept; see StateSettings.
+        """
+        declared = schema if schema is not None else output_type
+        if not callable(getattr(function, "process_element", None)):
+            raise ArgumentTypeError(
+                f"process takes a KeyedProcessFunction, not {function!r} of type "
+                f"{type(function).__name__}"
+            )
+        if order not in ("arrival", "timestamp"):
+            raise IllegalArgumentError(f"order must be 'arrival' or 'timestamp', not {order!r}")
+        if not isinstance(null_keys, OutputTag) and null_keys not in ("fail", "drop"):
+            raise IllegalArgumentError(
+                f"null_keys must be 'fail', 'drop' or an OutputTag, not {null_keys!r}"
+            )
+        if not 1 <= max_parallelism <= 32768:
+            raise IllegalArgumentError(
+                f"max_parallelism must be from 1 to 32768, not {max_parallelism}"
+            )
+        stream = self._stream
+        if order == "timestamp" and stream._event_time is None:
+            raise TimestampError(
+                "order='timestamp' needs event time: call assign_timestamps_and_watermarks first"
+            )
+        check_picklable(function, f"the function {type(function).__name__}")
+        number = stream._operators + 1
+        name = uid or f"{type(function).__name__}-{number}"
+        output = output_schema(declared, f"the output schema of operator {name!r}")
+        user = stream.to_df()
+        plan = OperatorPlan(
+            uid=name,
+            function=function,
+            schema=arrow_schema(user.schema),
+            key_columns=self._keys,
+            key_types=tuple(key_type_name(user, key) for key in self._keys),
+            key_selector=self._selector,
+            max_parallelism=max_parallelism,
+            output=arrow_schema(output),
+            event_time=stream._event_time,
+            chained=stream._operators > 0,
+            time_zone=user.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC",
+            processing_time=processing_time_timers,
+            timestamp_order=order == "timestamp",
+            null_keys=null_keys,
+            job_parameters=dict(job_parameters or {}),
+            state=state or StateSettings(),
+        )
+        return ProcessedStream(run_operator(stream._frame, plan), output, number)
+
+
+class ProcessedStream(DataStream):
+    """The outputs of a keyed operator; as a stream, the main one."""
+
+    def __init__(self, results: OperatorResults, output: StructType, number: int) -> None:
+        super().__init__(results.output(MAIN, output))
+        self._columns = output.names
+        self._event_time = EVENT_TIME
+        self._operators = number
+        self._results = results
+        self._output = output
+
+    def get_side_output(self, output_tag: OutputTag) -> DataStream:
+        """The stream of a side output, whose columns are those of the tag's type.
+
+        Spark runs every query on its own: a query on this stream runs the whole operator, with
+        state of its own.  To take several outputs from one run use `foreach_batch`.
+        """
+        schema = _tag_schema(output_tag)
+        stream = DataStream(self._results.output(output_tag.tag_id, schema))
+        stream._columns = schema.names
+        stream._event_time = EVENT_TIME
+        stream._operators = self._operators
+        return stream
+
+    def foreach_batch(
+        self, write: Callable[..., None], *side_outputs: OutputTag
+    ) -> DataStreamWriter:
+        """A writer that calls `write(batch_id, main, *sides)` for each micro-batch.
+
+        All outputs come from one run of the operator: `main` and `sides` (in the order of the
+        tags) are batch DataFrames of the micro-batch.  As with Spark's foreachBatch a batch may
+        be written again after a failure, under the same batch id.
+        """
+        results, output = self._results, self._output
+        schemas = [(tag.tag_id, _tag_schema(tag)) for tag in side_outputs]
+
+        def split(frame: DataFrame, batch_id: int) -> None:
+            frame.persist()
+            try:
+                main = results.output(MAIN, output, frame).select(*output.names)
+                sides = [
+                    results.output(tag, schema, frame).select(*schema.names)
+                    for tag, schema in schemas
+                ]
+                write(batch_id, main, *sides)
+            finally:
+                frame.unpersist()
+
+        return results.frame.writeStream.foreachBatch(split)
+
+    def statistics(self, query: StreamingQuery | None = None) -> dict[str, int]:
+        """What the operator counted: rows, late_rows, null_keys, timers_registered,
+        timers_deleted, timers_fired, table_misses, compactions, checkpoint_bytes.
+
+        For a stream: summed over the batches that `query.recentProgress` still shows (Spark
+        keeps `spark.sql.streaming.numRecentProgressUpdates` of them, 100 by default).  For a
+        batch DataFrame: of its first action, for which this waits.
+        """
+        return self._results.statistics(query)
+
+
+def _tag_schema(tag: OutputTag) -> StructType:
+    if not isinstance(tag, OutputTag):
+        raise ArgumentTypeError(f"a side output is named by its OutputTag, not by {tag!r}")
+    return output_schema(tag.type_info, f"the type of {tag!r}")
+
+
+def _with_timestamps(
+    extract: Callable[[Any, int], int],
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def assign(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            times = [extract(row, MIN_TIMESTAMP) for row in RecordReader(batch).rows()]
+            millis = pa.array(times, pa.int64()).cast(pa.timestamp("ms", "UTC"))
+            yield batch.append_column(EVENT_TIME, millis.cast(pa.timestamp("us", "UTC")))
+
+    return assign

@@ -1,0 +1,79 @@
+"""The outputs of a keyed operator, as streams and as DataFrames."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from typing import Any
+
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+
+from flinkish.common.errors import IllegalStateError
+from flinkish.spark.batch import run_batch
+from flinkish.spark.operator_run import COUNTERS, results_schema
+from flinkish.spark.packing import PACKED_SCHEMA, packer, unpacker
+from flinkish.spark.plan import EVENT_TIME, PHASE, OperatorPlan
+from flinkish.spark.processor import KeyGroupProcessor
+from flinkish.spark.schemas import arrow_schema
+from flinkish.spark.session import check_session
+
+__all__ = ["OperatorResults", "run_operator"]
+
+
+def run_operator(frame: DataFrame, plan: OperatorPlan) -> OperatorResults:
+    """Plan the operator: Spark's stateful operator for a stream, a sort for a batch."""
+    name = f"flinkish.{plan.uid}"
+    sums = [F.sum(counter).alias(counter) for counter in COUNTERS]
+    if not frame.isStreaming:
+        observation = Observation(name)
+        return OperatorResults(run_batch(frame, plan).observe(observation, *sums), name, observation)
+    check_session(frame.sparkSession)
+    results = (
+        frame.mapInArrow(packer(plan), PACKED_SCHEMA)
+        .groupBy("kg")
+        .transformWithState(
+            KeyGroupProcessor(plan),
+            outputStructType=results_schema(),
+            outputMode="Append",
+            timeMode="ProcessingTime" if plan.processing_time else "EventTime",
+        )
+    )
+    return OperatorResults(results.observe(name, *sums), name, None)
+
+
+class OperatorResults:
+    """What an operator gives: rows of a tag and a payload, and of counters."""
+
+    def __init__(self, frame: DataFrame, name: str, observation: Observation | None) -> None:
+        self.frame = frame
+        self.name = name
+        self._observation = observation
+
+    def output(self, tag: str, schema: StructType, frame: DataFrame | None = None) -> DataFrame:
+        """One of the outputs, out of all results or of a micro-batch of them.
+
+        Behind its columns are EVENT_TIME and PHASE, for a following operator.
+        """
+        results = self.frame if frame is None else frame
+        fields = [StructField(EVENT_TIME, LongType()), StructField(PHASE, IntegerType())]
+        return results.select("phase", "tag", "payload").mapInArrow(
+            unpacker(tag, arrow_schema(schema)), StructType([*schema.fields, *fields])
+        )
+
+    def statistics(self, query: Any = None) -> dict[str, int]:
+        """Sums of what the operator counted."""
+        if self._observation is not None:
+            return {name: value or 0 for name, value in self._observation.get.items()}
+        if query is None:
+            raise IllegalStateError(
+                "a streaming operator counts by query: call statistics(query) with what "
+                "writeStream.start() returned"
+            )
+        total: Counter[str] = Counter(dict.fromkeys(COUNTERS, 0))
+        for progress in query.recentProgress:
+            observed = progress["observedMetrics"].get(self.name)
+            if observed is not None:
+                total.update({name: observed[name] or 0 for name in COUNTERS})
+        return dict(total)

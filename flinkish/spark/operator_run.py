@@ -1,0 +1,276 @@
+"""One task's run of a keyed function: columns in, the function's output as columns out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+
+from flinkish._core.codec import unpack_payload
+from flinkish._core.keyed_process import KeyedProcess, KeyedTimerService
+from flinkish._core.records import RecordReader
+from flinkish._core.columns import RecordMismatch, columns_from_rows
+from flinkish._core.state_table import StateTable
+from flinkish.common.elements import MIN_TIMESTAMP
+from flinkish.common.errors import SchemaMismatchError
+from flinkish.common.output_tag import OutputTag
+from flinkish.functions import KeyedProcessFunction
+from flinkish.operators.runtime_context import KeyedRuntimeContext
+from flinkish.spark.packing import NULL_KEY_GROUP, write_payload
+from flinkish.spark.plan import AFTER_WATERMARK, EVENT_TIME, KEY, MAIN, OperatorPlan
+from flinkish.spark.schemas import arrow_schema, output_schema
+from flinkish.state.backend import KeyedStateBackend
+from flinkish.time.domain import TimeDomain
+
+__all__ = ["COUNTERS", "OperatorRun", "Result", "result_batch", "results_schema"]
+
+# What every call counts; sums of them are the operator's statistics.
+COUNTERS = (
+    "rows",
+    "late_rows",
+    "null_keys",
+    "timers_registered",
+    "timers_deleted",
+    "timers_fired",
+    "table_misses",
+    "compactions",
+    "checkpoint_bytes",
+)
+
+_NO_PROCESSING_TIME = (
+    "this operator serves no processing-time timers, since Spark then runs a batch at every "
+    "trigger, with or without data; ask for them with process(..., processing_time_timers=True)"
+)
+
+
+def results_schema() -> str:
+    """Columns of what an operator yields: a payload of some output, or counters."""
+    return "kg int, phase int, tag string, payload binary, " + ", ".join(f"{name} bigint" for name in COUNTERS)
+
+
+_RESULTS = pa.schema(
+    [("kg", pa.int32()), ("phase", pa.int32()), ("tag", pa.string()), ("payload", pa.binary())]
+    + [(name, pa.int64()) for name in COUNTERS]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One row of what an operator yields."""
+
+    key_group: int
+    phase: int | None = None
+    tag: str | None = None
+    payload: bytes | None = None
+    counters: dict[str, int] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row by column names; a counter that was not touched is 0."""
+        counted = self.counters
+        return {
+            "kg": self.key_group,
+            "phase": self.phase,
+            "tag": self.tag,
+            "payload": self.payload,
+            **{name: None if counted is None else counted.get(name, 0) for name in COUNTERS},
+        }
+
+
+def result_batch(results: Iterable[Result]) -> pa.RecordBatch:
+    """Rows of results as a batch."""
+    return pa.RecordBatch.from_pylist([result.to_dict() for result in results], schema=_RESULTS)
+
+
+class OperatorRun:
+    """The function, opened once for a task, over the table of one key group after another.
+
+    `advance`, `process`, then `take_outputs`; the table must be open by then.
+    """
+
+    _seen: set[tuple[str, str]] = set()
+
+    def __init__(self, plan: OperatorPlan, table: StateTable | None = None) -> None:
+        context = TaskContext.get()
+        self._plan = plan
+        self.query_id = _local_property(context, "sql.streaming.queryId") or "batch"
+        self.table = table or StateTable()
+        self.backend = KeyedStateBackend(self.table)
+        self._function: KeyedProcessFunction = plan.function
+        timers = KeyedTimerService(
+            self.table, refusal=None if plan.processing_time else _NO_PROCESSING_TIME
+        )
+        self.engine = KeyedProcess(
+            self.table,
+            timers,
+            self._function.process_element,
+            self._function.on_timer,
+            OutputTag,
+            TimeDomain.EVENT_TIME,
+            TimeDomain.PROCESSING_TIME,
+        )
+        self._counted = dict.fromkeys(COUNTERS, 0)
+        self._sides: dict[str, pa.Schema] = {}
+        self._key_group = 0
+        self._function.open(
+            KeyedRuntimeContext(
+                self.backend,
+                task_name=plan.uid,
+                index=context.partitionId() if context else 0,
+                parallelism=plan.max_parallelism,
+                max_parallelism=plan.max_parallelism,
+                attempt=context.attemptNumber() if context else 0,
+                job_parameters=plan.job_parameters,
+            )
+        )
+
+    def first_in_process(self) -> bool:
+        """Whether this process sees this operator of this query for the first time."""
+        mine = (self.query_id, self._plan.uid)
+        fresh = mine not in self._seen
+        self._seen.add(mine)
+        return fresh
+
+    def close(self) -> None:
+        """Close the function."""
+        self._function.close()
+
+    def begin(self, key_group: int, watermark: int, now: int) -> None:
+        """Set the clocks (ms) to where they stood, before a key group is worked on."""
+        self._key_group = key_group
+        self.table.processing_time = now
+        self.table.watermark = watermark
+
+    def advance(self, watermark: int, now: int) -> None:
+        """Move the watermark (ms) and fire what is due on both clocks."""
+        self.engine.advance_watermark(watermark)
+        if self._plan.processing_time:
+            self.engine.advance_processing_time(now)
+
+    def process(self, payloads: Iterable[bytes]) -> None:
+        """Hand packed rows to the function, in order of arrival or of time as planned."""
+        batches = self.unpack(payloads)
+        if self._plan.timestamp_order and batches:
+            rows = pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+            times = pc.fill_null(rows.column(EVENT_TIME), MIN_TIMESTAMP).to_numpy()
+            batches = [rows.take(pa.array(np.argsort(times, kind="stable")))]
+        for batch in batches:
+            self.process_rows(batch, self.key_rows(batch))
+
+    def process_rows(self, batch: pa.RecordBatch, rows: np.ndarray) -> None:
+        """Hand a packed batch, with the table's rows of its keys, to the function."""
+        times = None
+        if self._plan.timed:
+            # Without event time an element has the lowest; the engine knows it as none.
+            times = pc.fill_null(batch.column(EVENT_TIME), MIN_TIMESTAMP).to_numpy()
+        values = RecordReader(batch.select(self._plan.schema.names)).rows()
+        self.engine.process_batch(values, rows, times)
+
+    def key_rows(self, batch: pa.RecordBatch) -> np.ndarray:
+        """The table's rows of the keys of a batch."""
+        rows = np.empty(batch.num_rows, np.uint32)
+        column = batch.column(self._plan.key_column or KEY)
+        if pa.types.is_integer(column.type) and column.type != pa.uint64():
+            self.table.intern_ints(column.cast(pa.int64()).to_numpy(), None, rows)
+        elif self._plan.key_column is None:
+            self.table.intern_packed(*_text_buffers(column, pa.binary()), None, rows)
+        elif pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            self.table.intern_strings(*_text_buffers(column, pa.string()), None, rows)
+        else:
+            keys = RecordReader([column], ("key",)).values(0)
+            self.table.intern_objects(keys, None, rows)
+        return rows
+
+    def route_null_keys(self, lost: Iterable[pa.RecordBatch]) -> Iterator[Result]:
+        """Count rows without a key and send them to the side output that was asked for."""
+        count = 0
+        for batch in lost:
+            count += batch.num_rows
+            if isinstance(self._plan.null_keys, OutputTag):
+                rows = batch.select(self._plan.schema.names)
+                times = batch.column(EVENT_TIME) if self._plan.timed else pa.nulls(len(rows), pa.int64())
+                payload = write_payload(rows.append_column(EVENT_TIME, times))
+                yield Result(
+                    NULL_KEY_GROUP, AFTER_WATERMARK, self._plan.null_keys.tag_id, payload.to_pybytes()
+                )
+        yield Result(NULL_KEY_GROUP, counters={"null_keys": count})
+
+    def unpack(self, payloads: Iterable[bytes]) -> list[pa.RecordBatch]:
+        """The packed batches of payloads."""
+        return [unpack_payload(payload, self._plan.packed_schema) for payload in payloads]
+
+    def next_wake_up(self, now: int) -> int | None:
+        """When Spark must call again, on the clock of its timers; None for no timer at all.
+
+        Watermarks of Spark are one more than Flink's.  Under processing time Spark has no timer
+        on event time, so a key group with event-time timers is called in every batch.
+        """
+        event = self.engine.next_event_timer()
+        if not self._plan.processing_time:
+            return None if event is None else min(event + 1, 2**63 - 1)
+        return now + 1 if event is not None else self.engine.next_processing_timer()
+
+    # --- output
+
+    def take_outputs(self, phase: int) -> list[Result]:
+        """What the function gave since the last call, made in this phase of the batch."""
+        values, times, sides = self.engine.take_output()
+        found = []
+        if values:
+            payload = self._encode(values, times, self._plan.output, "the main output")
+            found.append(Result(self._key_group, phase, MAIN, payload))
+        for tag, (side_values, side_times) in sides.items():
+            schema = self._sides.get(tag.tag_id)
+            if schema is None:
+                what = f"the type of {tag!r}"
+                schema = self._sides[tag.tag_id] = arrow_schema(output_schema(tag.type_info, what))
+            payload = self._encode(side_values, side_times, schema, f"the side output {tag.tag_id!r}")
+            found.append(Result(self._key_group, phase, tag.tag_id, payload))
+        return found
+
+    def _encode(
+        self, values: list[Any], times: list[int | None], schema: pa.Schema, what: str
+    ) -> bytes:
+        """Values and their timestamps as a payload; an error shows the value that does not fit."""
+        try:
+            batch = columns_from_rows(values, schema, time_zone=self._plan.time_zone)
+        except RecordMismatch as error:
+            declared = ", ".join(f"{field.name} {field.type}" for field in schema)
+            raise SchemaMismatchError(
+                f"{what} of operator {self._plan.uid!r} was declared as {declared}, and the "
+                f"function gave {error.row}: {error}",
+                value=error.row,
+                schema=declared,
+            ) from error
+        stamped = batch.append_column(EVENT_TIME, pa.array(times, pa.int64()))
+        return write_payload(stamped).to_pybytes()
+
+    def take_counters(self) -> dict[str, int]:
+        """What was counted since the last call."""
+        engine = self.engine
+        totals = {
+            "rows": engine.processed,
+            "late_rows": engine.late,
+            "timers_registered": engine.timers.registered,
+            "timers_deleted": engine.timers.deleted,
+            "timers_fired": engine.fired,
+        }
+        since = {name: total - self._counted[name] for name, total in totals.items()}
+        self._counted.update(totals)
+        return since
+
+
+def _local_property(context: TaskContext | None, name: str) -> str | None:
+    return context.getLocalProperty(name) if context else None
+
+
+def _text_buffers(column: pa.Array, kind: pa.DataType) -> tuple[np.ndarray, np.ndarray]:
+    """Offsets and bytes of an array of text or binary without nulls."""
+    column = column.cast(kind)
+    _, offsets, data = column.buffers()
+    view = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
+    return view, np.frombuffer(data, np.uint8) if data else np.empty(0, np.uint8)

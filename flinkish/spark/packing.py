@@ -1,0 +1,222 @@
+"""Rows to payloads, one key group each, and payloads to rows: what the shuffle moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+
+from flinkish._core.codec import pack_groups
+from flinkish._core.records import RecordReader, timestamps_ms
+from flinkish._core.values import pack_key
+from flinkish.common.errors import NullKeyError, UserFunctionError
+from flinkish.spark.plan import (
+    AFTER_WATERMARK,
+    BEFORE_WATERMARK,
+    EVENT_TIME,
+    KEY,
+    PHASE,
+    OperatorPlan,
+)
+from flinkish.time import assign_to_key_group, assign_to_key_groups
+
+__all__ = [
+    "NULL_KEY_GROUP",
+    "PACKED_SCHEMA",
+    "keyed_batch",
+    "packer",
+    "read_payload",
+    "unpacker",
+    "write_payload",
+]
+
+Batches = Iterator[pa.RecordBatch]
+
+PACKED_SCHEMA = "kg int, phase int, part int, seq int, payload binary"
+_NUMBERS = ("kg", "phase", "part", "seq")
+_PACKED = pa.schema([(name, pa.int32()) for name in _NUMBERS] + [("payload", pa.binary())])
+
+# Rows without a key travel as a group of their own, to be counted and put where they belong.
+NULL_KEY_GROUP = -1
+
+# A task packs this much at a time: few, large payloads, and bounded memory.
+_CHUNK_ROWS = 1_000_000
+_CHUNK_BYTES = 128 * 1024 * 1024
+
+
+def packer(plan: OperatorPlan) -> Callable[[Batches], Batches]:
+    """The function for `mapInArrow` that packs the rows of an operator's input."""
+
+    def pack(batches: Batches) -> Batches:
+        context = TaskContext.get()
+        part = context.partitionId() if context else 0
+        sequence = 0
+        for table in _chunks(batches):
+            packed = []
+            for phase, rows in _phases(plan, table):
+                for group, payload in pack_table(plan, rows):
+                    packed.append((group, phase, part, sequence, payload))
+                    sequence += 1
+            columns = zip(*packed, strict=True)
+            yield pa.record_batch(
+                [pa.array(column, kind.type) for column, kind in zip(columns, _PACKED, strict=True)],
+                schema=_PACKED,
+            )
+
+    return pack
+
+
+def _chunks(batches: Batches) -> Iterator[pa.Table]:
+    held: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        held.append(batch)
+        rows += batch.num_rows
+        size += batch.nbytes
+        if rows >= _CHUNK_ROWS or size >= _CHUNK_BYTES:
+            yield pa.Table.from_batches(held)
+            held, rows, size = [], 0, 0
+    if rows:
+        yield pa.Table.from_batches(held)
+
+
+def _phases(plan: OperatorPlan, table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+    """Rows by the phase in which they are to be handled."""
+    if not plan.chained:
+        yield AFTER_WATERMARK, table
+        return
+    for phase in (BEFORE_WATERMARK, AFTER_WATERMARK):
+        rows = table.filter(pc.equal(table.column(PHASE), phase))
+        if rows.num_rows:
+            yield phase, rows
+
+
+def pack_table(plan: OperatorPlan, table: pa.Table) -> Iterator[tuple[int, Any]]:
+    """(key group, payload) of each key group that has rows in the table."""
+    batch, groups, lost = keyed_batch(plan, table)
+    if lost is not None:
+        yield NULL_KEY_GROUP, lost.serialize()
+    for group, payload, _ in pack_groups(batch, groups, plan.max_parallelism):
+        yield group, payload
+
+
+def keyed_batch(
+    plan: OperatorPlan, table: pa.Table
+) -> tuple[pa.RecordBatch, np.ndarray, pa.RecordBatch | None]:
+    """Rows with the columns of packed batches, their key groups, and those without a key.
+
+    Rows without a key are still among the first, with the group NULL_KEY_GROUP.  NullKeyError if
+    the plan does not allow them.
+    """
+    batch = table.combine_chunks().to_batches()[0]
+    times: pa.Array | None = None
+    if plan.chained:
+        times = batch.column(EVENT_TIME)
+    elif plan.event_time is not None:
+        times = pa.array(timestamps_ms(batch.column(plan.event_time)))
+    keys: pa.Array | None = None
+    if plan.key_selector is not None:
+        keys, groups = _selected_keys(plan, batch)
+    else:
+        columns = [batch.column(name) for name in plan.key_columns]
+        single = len(columns) == 1
+        groups = assign_to_key_groups(
+            columns[0] if single else columns,
+            plan.max_parallelism,
+            plan.key_types[0] if single else plan.key_types,
+            nulls="mark",
+            names=plan.key_columns,
+        )
+        keys = None if single else _tuple_keys(columns, groups)
+    batch = batch.select(plan.schema.names)
+    if keys is not None:
+        batch = batch.append_column(KEY, keys)
+    if times is not None:
+        batch = batch.append_column(EVENT_TIME, times)
+    missing = groups < 0
+    if not missing.any():
+        return batch, groups, None
+    if plan.null_keys == "fail":
+        raise _null_key(plan, batch, missing)
+    return batch, groups, batch.filter(pa.array(missing))
+
+
+def _selected_keys(plan: OperatorPlan, batch: pa.RecordBatch) -> tuple[pa.Array, np.ndarray]:
+    """Keys that a function of the row gives, encoded, and their key groups."""
+    encoded: list[bytes | None] = []
+    groups = np.empty(batch.num_rows, np.int32)
+    for index, row in enumerate(RecordReader(batch).rows()):
+        try:
+            key = plan.key_selector(row)
+            encoded.append(None if key is None else pack_key(key))
+            groups[index] = (
+                NULL_KEY_GROUP if key is None else assign_to_key_group(key, plan.max_parallelism)
+            )
+        except Exception as error:
+            raise UserFunctionError(
+                f"the key selector of operator {plan.uid!r} failed on {row!r}: {error}",
+                function=plan.uid,
+                method="key_by",
+            ) from error
+    return pa.array(encoded, pa.binary()), groups
+
+
+def _tuple_keys(columns: list[pa.Array], groups: np.ndarray) -> pa.Array:
+    values = zip(*(RecordReader([column], ("key",)).values(0) for column in columns), strict=True)
+    return pa.array(
+        [pack_key(key) if group >= 0 else None for key, group in zip(values, groups, strict=True)],
+        pa.binary(),
+    )
+
+
+def _null_key(plan: OperatorPlan, batch: pa.RecordBatch, missing: np.ndarray) -> NullKeyError:
+    row = batch.filter(pa.array(missing)).slice(0, 1).select(plan.schema.names).to_pylist()[0]
+    keys = ", ".join(plan.key_columns) or "the key function"
+    return NullKeyError(
+        f"{int(missing.sum())} rows have no key in {keys}, the first of them {row!r}; filter them, "
+        "or call process(..., null_keys='drop') or null_keys=OutputTag(...)",
+        value=row,
+        column=plan.key_columns[0] if plan.key_columns else None,
+    )
+
+
+def write_payload(batch: pa.RecordBatch) -> pa.Buffer:
+    """A batch of output with its schema."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue()
+
+
+def read_payload(payload: Any, schema: pa.Schema) -> pa.RecordBatch:
+    """What `write_payload` wrote, which must have this schema."""
+    with pa.ipc.open_stream(payload) as reader:
+        found = reader.schema
+        if not found.equals(schema):
+            raise TypeError(
+                f"an output was written with the columns {found} and is read with {schema}; give "
+                "the OutputTag the same type where it is yielded and where it is read"
+            )
+        return reader.read_next_batch()
+
+
+def unpacker(tag: str, schema: pa.Schema) -> Callable[[Batches], Batches]:
+    """The function for `mapInArrow` that takes one output out of an operator's results.
+
+    Behind the columns of `schema` it gives EVENT_TIME and PHASE, for a following operator.
+    """
+    timed = schema.append(pa.field(EVENT_TIME, pa.int64()))
+
+    def unpack(batches: Batches) -> Batches:
+        for batch in batches:
+            wanted = batch.filter(pc.equal(batch.column("tag"), tag))
+            for index in range(wanted.num_rows):
+                rows = read_payload(wanted.column("payload")[index].as_buffer(), timed)
+                phase = np.full(rows.num_rows, wanted.column("phase")[index].as_py(), np.int32)
+                yield rows.append_column(PHASE, pa.array(phase))
+
+    return unpack

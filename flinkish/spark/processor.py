@@ -1,0 +1,131 @@
+"""The processor that Spark calls, key group by key group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pyspark.sql import Row
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+
+from flinkish.common.elements import MIN_TIMESTAMP
+from flinkish.spark.group_state import HEAD_SCHEMA, PIECE_SCHEMA, SEQUENCE_SCHEMA, GroupState
+from flinkish.spark.operator_run import OperatorRun, Result
+from flinkish.spark.packing import NULL_KEY_GROUP
+from flinkish.spark.plan import AFTER_WATERMARK, BEFORE_WATERMARK, OperatorPlan
+from flinkish.spark.table_files import TableFiles
+
+__all__ = ["KeyGroupProcessor"]
+
+class KeyGroupProcessor(StatefulProcessor):
+    """Runs a keyed function over Spark's groups, each of which is a key group.
+
+    Spark calls it with the rows of each group, then for each group whose Spark timer has
+    expired.  A group has one Spark timer, at or before the earliest of its own timers; which
+    of those are due, the group's table knows.  As in Flink the watermark moves first and fires
+    timers, then the batch's rows are handled.
+    """
+
+    def __init__(self, plan: OperatorPlan) -> None:
+        self._plan = plan
+        self._run: OperatorRun | None = None
+        self._done: set[int] = set()
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Declare Spark's state; called on the driver too, where nothing else may happen."""
+        self._handle = handle
+        self._head = handle.getValueState("head", HEAD_SCHEMA)
+        self._log = handle.getMapState("log", SEQUENCE_SCHEMA, PIECE_SCHEMA)
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
+        """All rows of one key group in this batch."""
+        # Payloads of several tasks come in no order; with this one, a batch that is run again
+        # gives the same output.
+        ordered = sorted((row.phase, row.part, row.seq, bytes(row.payload)) for row in rows)
+        phases: tuple[list[bytes], list[bytes]] = ([], [])
+        for phase, _, _, payload in ordered:
+            phases[phase].append(payload)
+        run = self._opened()
+        if key[0] == NULL_KEY_GROUP:
+            results: Iterable[Result] = run.route_null_keys(run.unpack(phases[0] + phases[1]))
+        else:
+            results = self._call(run, key[0], timerValues, *phases)
+        for result in results:
+            yield Row(**result.to_dict())
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
+        """The Spark timer of a key group has expired."""
+        # A group that had rows has fired its timers before them.
+        if key[0] not in self._done:
+            for result in self._call(self._opened(), key[0], timerValues, (), ()):
+                yield Row(**result.to_dict())
+
+    def close(self) -> None:
+        """The task is at its end."""
+        if self._run is not None:
+            self._run.close()
+
+    def _opened(self) -> OperatorRun:
+        # Not in init: the function belongs to the worker that runs it.
+        if self._run is None:
+            self._run = OperatorRun(self._plan)
+            files = TableFiles(self._run.query_id, self._plan.uid, self._plan.state.table_dir)
+            if self._run.first_in_process():
+                files.collect()
+            self._state = GroupState(self._plan, self._run.backend, self._head, self._log, files)
+        return self._run
+
+    def _call(
+        self,
+        run: OperatorRun,
+        key_group: int,
+        times: Any,
+        before: Iterable[bytes],
+        after: Iterable[bytes],
+    ) -> list[Result]:
+        """Handle payloads, move the watermark, handle payloads: the order of Flink's inputs."""
+        self._done.add(key_group)
+        spark_watermark = times.getCurrentWatermarkInMs()
+        now = times.getCurrentProcessingTimeInMs()
+        # Spark starts at 0 and promises nothing below the watermark; Flink's watermark t
+        # promises nothing at t either.
+        timed = self._plan.timed and spark_watermark > 0
+        watermark = spark_watermark - 1 if timed else MIN_TIMESTAMP
+        try:
+            head = self._state.open(key_group)
+            run.begin(key_group, head.watermark if head else MIN_TIMESTAMP, now)
+            run.process(before)
+            run.advance(watermark, now)
+            results = run.take_outputs(BEFORE_WATERMARK)
+            run.process(after)
+            results += run.take_outputs(AFTER_WATERMARK)
+            timer = self._spark_timer(run, head.timer if head else None, spark_watermark, now)
+            self._state.commit(timer, watermark)
+        except BaseException:
+            self._state.abandon()
+            raise
+        results.append(Result(key_group, counters=run.take_counters() | self._state.counters))
+        return results
+
+    def _spark_timer(
+        self, run: OperatorRun, registered: int | None, watermark: int, now: int
+    ) -> int | None:
+        """Have a Spark timer at or before the group's earliest; its time, or None for none.
+
+        A timer that is too early costs one call that finds nothing due, so one is left alone
+        when its reason is gone.  One at or before the current time is on its way to
+        `handleExpiredTimer`, after which Spark forgets it: it counts as none.
+        """
+        current = now if self._plan.processing_time else watermark
+        if registered is not None and registered <= current:
+            registered = None
+        wanted = run.next_wake_up(now)
+        if wanted is None:
+            return registered
+        wanted = max(wanted, current + 1)
+        if registered is not None and registered <= wanted:
+            return registered
+        if registered is not None:
+            self._handle.deleteTimer(registered)
+        self._handle.registerTimer(wanted)
+        return wanted

@@ -1,0 +1,80 @@
+"""What Spark must be set to, and what must be installed, for stateful operators in Python."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+import sys
+
+from pyspark.sql import SparkSession
+
+from flinkish.common.errors import IllegalStateError, MissingDependencyError
+
+__all__ = ["SETTINGS", "check_dependencies", "check_session", "configure"]
+
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+
+# What `configure` sets.  The first is required, the others make batches cheaper.
+SETTINGS = {
+    _PROVIDER: "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    # A batch writes what it changed, not a snapshot of RocksDB.
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+    # Counting rows makes every write read first.
+    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+}
+
+
+def configure(spark: SparkSession) -> SparkSession:
+    """Set a session up for flinkish and return it.
+
+    Sets what `SETTINGS` holds for queries started from now on; a query that has a checkpoint
+    already keeps the settings it was first started with, where Spark remembers them there.
+    """
+    check_dependencies()
+    for name, value in SETTINGS.items():
+        spark.conf.set(name, value)
+    _use_this_python(spark)
+    return spark
+
+
+def _use_this_python(spark: SparkSession) -> None:
+    """Have local workers run the interpreter of this program.
+
+    Spark starts whatever "python3" the path finds, which outside an activated environment has
+    neither pyarrow nor flinkish.  A cluster's workers, and a choice already made, are left alone.
+    """
+    context = getattr(spark, "_sc", None)  # Spark Connect has none
+    if context is None or not context.master.startswith("local"):
+        return
+    chosen = os.environ.get("PYSPARK_PYTHON") or context.getConf().get("spark.pyspark.python")
+    if not chosen and context.pythonExec != sys.executable:
+        context.pythonExec = sys.executable
+
+
+def check_session(spark: SparkSession) -> None:
+    """IllegalStateError unless the session can run transformWithState."""
+    check_dependencies()
+    provider = spark.conf.get(_PROVIDER, "")
+    if "RocksDB" not in (provider or ""):
+        raise IllegalStateError(
+            f"keyed operators need Spark's RocksDB state store, and {_PROVIDER} is {provider!r}; "
+            "call flinkish.spark.configure(spark) before the query is defined"
+        )
+
+
+def check_dependencies() -> None:
+    """MissingDependencyError unless what Spark's Python operators import is installed.
+
+    Spark installs none of these with itself, and without protobuf its worker dies with a message
+    that does not say so.
+    """
+    for module in ("google.protobuf", "pandas", "pyarrow"):
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            package = "protobuf" if module == "google.protobuf" else module
+            raise MissingDependencyError.of(
+                package, feature="a keyed operator on Spark", extra="spark"
+            ) from error

@@ -195,6 +195,7 @@ class KeyedStream:
             key_selector=self._selector,
             max_parallelism=max_parallelism,
             output=arrow_schema(output),
+            output_type=declared if isinstance(declared, TypeInformation) else None,
             event_time=stream._event_time,
             chained=stream._operators > 0,
             time_zone=user.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,8 @@ from flinkish.functions import KeyedProcessFunction
 from flinkish.operators.runtime_context import KeyedRuntimeContext
 from flinkish.spark.packing import NULL_KEY_GROUP, write_payload
 from flinkish.spark.plan import AFTER_WATERMARK, EVENT_TIME, KEY, MAIN, OperatorPlan
-from flinkish.spark.schemas import arrow_schema, output_schema
+from flinkish.spark.schemas import arrow_schema
+from flinkish.spark.type_mapping import converter, row_schema
 from flinkish.state.backend import KeyedStateBackend
 from flinkish.time.domain import TimeDomain
 
@@ -114,7 +115,7 @@ class OperatorRun:
             TimeDomain.PROCESSING_TIME,
         )
         self._counted = dict.fromkeys(COUNTERS, 0)
-        self._sides: dict[str, pa.Schema] = {}
+        self._convert = converter(plan.output_type) if plan.output_type is not None else None
         self._key_group = 0
         self._function.open(
             KeyedRuntimeContext(
@@ -221,22 +222,33 @@ class OperatorRun:
         values, times, sides = self.engine.take_output()
         found = []
         if values:
-            payload = self._encode(values, times, self._plan.output, "the main output")
+            payload = self._encode(
+                values, times, self._plan.output, self._convert, "the main output"
+            )
             found.append(Result(self._key_group, phase, MAIN, payload))
         for tag, (side_values, side_times) in sides.items():
-            schema = self._sides.get(tag.tag_id)
-            if schema is None:
-                what = f"the type of {tag!r}"
-                schema = self._sides[tag.tag_id] = arrow_schema(output_schema(tag.type_info, what))
-            payload = self._encode(side_values, side_times, schema, f"the side output {tag.tag_id!r}")
+            payload = self._encode(
+                side_values,
+                side_times,
+                arrow_schema(row_schema(tag.type_info)),
+                converter(tag.type_info),
+                f"the side output {tag.tag_id!r}",
+            )
             found.append(Result(self._key_group, phase, tag.tag_id, payload))
         return found
 
     def _encode(
-        self, values: list[Any], times: list[int | None], schema: pa.Schema, what: str
+        self,
+        values: list[Any],
+        times: list[int | None],
+        schema: pa.Schema,
+        convert: Callable[[Any], Any] | None,
+        what: str,
     ) -> bytes:
         """Values and their timestamps as a payload; an error shows the value that does not fit."""
         try:
+            if convert is not None:
+                values = [convert(value) for value in values]
             batch = columns_from_rows(values, schema, time_zone=self._plan.time_zone)
         except RecordMismatch as error:
             declared = ", ".join(f"{field.name} {field.type}" for field in schema)

@@ -7,6 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from flinkish.common.typeinfo import TypeInformation
+
 __all__ = [
     "AFTER_WATERMARK",
     "BEFORE_WATERMARK",
@@ -65,6 +67,7 @@ class OperatorPlan:
     key_selector: Any
     max_parallelism: int
     output: pa.Schema
+    output_type: TypeInformation | None
     event_time: str | None
     chained: bool
     time_zone: str

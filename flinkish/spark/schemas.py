@@ -28,6 +28,7 @@ from pyspark.sql.types import (
 
 from flinkish.common.errors import IllegalArgumentError, TimestampError, UnknownColumnError
 from flinkish.common.typeinfo import TypeInformation
+from flinkish.spark.type_mapping import row_schema
 
 __all__ = [
     "arrow_schema",
@@ -66,7 +67,7 @@ def output_schema(given: StructType | str | TypeInformation | None, what: str) -
     A type that is not a row becomes one column named "value".
     """
     if isinstance(given, TypeInformation):
-        given = given.to_ddl()
+        return row_schema(given)
     if isinstance(given, str):
         try:
             parsed = DataType.fromDDL(given)
@@ -75,8 +76,8 @@ def output_schema(given: StructType | str | TypeInformation | None, what: str) -
         given = parsed if isinstance(parsed, StructType) else StructType([StructField("value", parsed)])
     if not isinstance(given, StructType) or not given.fields:
         raise IllegalArgumentError(
-            f"{what} must be given, as DDL ('device string, n bigint'), a StructType or Types.ROW_NAMED(...); "
-            f"it is {given!r}"
+            f"{what} must be given, as DDL ('device string, n bigint'), a StructType or "
+            f"Types.ROW_NAMED(...); it is {given!r}"
         )
     return given
 

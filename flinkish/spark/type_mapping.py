@@ -1,0 +1,101 @@
+"""PyFlink's types as Spark's, without a session: workers have none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import types as spark
+
+from flinkish.common._composite_types import _ElementsTypeInfo
+from flinkish.common.errors import IllegalArgumentError
+from flinkish.common.typeinfo import (
+    BasicType,
+    BasicTypeInfo,
+    DateTypeInfo,
+    DecimalTypeInfo,
+    InstantTypeInfo,
+    MapTypeInfo,
+    PickledBytesTypeInfo,
+    PrimitiveArrayTypeInfo,
+    RowTypeInfo,
+    TimestampTypeInfo,
+    TimeTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
+)
+
+__all__ = ["converter", "row_schema", "spark_type"]
+
+_BASIC: dict[BasicType, Callable[[], spark.DataType]] = {
+    BasicType.STRING: spark.StringType,
+    BasicType.BYTE: spark.ByteType,
+    BasicType.BOOLEAN: spark.BooleanType,
+    BasicType.SHORT: spark.ShortType,
+    BasicType.INT: spark.IntegerType,
+    BasicType.LONG: spark.LongType,
+    BasicType.FLOAT: spark.FloatType,
+    BasicType.DOUBLE: spark.DoubleType,
+    BasicType.CHAR: spark.StringType,
+    BasicType.BIG_INT: lambda: spark.DecimalType(38, 0),
+    BasicType.BIG_DEC: lambda: spark.DecimalType(38, 18),
+    BasicType.INSTANT: spark.TimestampType,
+}
+
+
+def spark_type(type_info: TypeInformation) -> spark.DataType:
+    """The type of a column for such values."""
+    if isinstance(type_info, BasicTypeInfo):
+        return _BASIC[type_info.basic_type]()
+    if isinstance(type_info, DecimalTypeInfo):
+        return spark.DecimalType(type_info.precision, type_info.scale)
+    if isinstance(type_info, (RowTypeInfo, TupleTypeInfo)):
+        return row_schema(type_info)
+    if isinstance(type_info, MapTypeInfo):
+        return spark.MapType(
+            spark_type(type_info.key_type_info), spark_type(type_info.value_type_info)
+        )
+    if isinstance(type_info, PickledBytesTypeInfo) or type_info.to_ddl() == "binary":
+        return spark.BinaryType()
+    if isinstance(type_info, _ElementsTypeInfo):
+        return spark.ArrayType(spark_type(type_info.elem_type))
+    if isinstance(type_info, TimestampTypeInfo):
+        return spark.TimestampNTZType() if type_info.wall_clock else spark.TimestampType()
+    if isinstance(type_info, InstantTypeInfo):
+        return spark.TimestampType()
+    if isinstance(type_info, DateTypeInfo):
+        return spark.DateType()
+    if isinstance(type_info, TimeTypeInfo) and hasattr(spark, "TimeType"):
+        return spark.TimeType(6)
+    raise IllegalArgumentError(f"{type_info} has no column type in this version of Spark")
+
+
+def row_schema(type_info: TypeInformation) -> spark.StructType:
+    """The columns for such values: those of a row, or one named "value" for what is none."""
+    if isinstance(type_info, RowTypeInfo):
+        names = type_info.get_field_names()
+    elif isinstance(type_info, TupleTypeInfo):
+        names = [f"f{index}" for index in range(len(type_info.field_types))]
+    else:
+        return spark.StructType([spark.StructField("value", spark_type(type_info))])
+    fields = zip(names, type_info.field_types, strict=True)
+    return spark.StructType([spark.StructField(name, spark_type(kind)) for name, kind in fields])
+
+
+def converter(type_info: TypeInformation) -> Callable[[Any], Any] | None:
+    """What makes a column value of a value, or None where they are the same."""
+    if not _converts(type_info):
+        return None
+    if isinstance(type_info, (RowTypeInfo, TupleTypeInfo)):
+        return type_info.to_internal_type
+    return lambda value: (type_info.to_internal_type(value),)
+
+
+def _converts(type_info: TypeInformation) -> bool:
+    if isinstance(type_info, (RowTypeInfo, TupleTypeInfo)):
+        return any(_converts(field) for field in type_info.field_types)
+    if isinstance(type_info, MapTypeInfo):
+        return _converts(type_info.key_type_info) or _converts(type_info.value_type_info)
+    if isinstance(type_info, _ElementsTypeInfo) and not isinstance(type_info, PrimitiveArrayTypeInfo):
+        return _converts(type_info.elem_type)
+    return type_info.need_conversion()

@@ -9,7 +9,7 @@ from cpython.float cimport PyFloat_FromDouble
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.long cimport PyLong_FromLongLong, PyLong_FromUnsignedLongLong
 from cpython.ref cimport Py_INCREF
-from cpython.unicode cimport PyUnicode_DecodeUTF8
+from cpython.unicode cimport PyUnicode_DecodeASCII, PyUnicode_DecodeUTF8
 from flinkish._core.arrow_abi cimport ArrowArray, ArrowSchema, arrow_is_valid
 from flinkish._core.civil cimport FIRST_DAY, LAST_DAY, Civil, civil_of_days, floor_div
 from libc.stdint cimport (
@@ -23,10 +23,8 @@ from libc.stdint cimport (
     uint32_t,
     uint64_t,
 )
+from libc.stdio cimport snprintf
 from libc.string cimport memcpy
-
-cdef extern from "Python.h":
-    str PyUnicode_FromFormat(const char* form, ...)
 
 import_datetime()
 
@@ -187,6 +185,8 @@ cdef list _decimals(const Column* column, int64_t start, int64_t stop):
     cdef const uint8_t* valid = column_validity(array)
     cdef list values = PyList_New(stop - start)
     cdef int64_t row, low, high
+    cdef char text[40]
+    cdef int size
     cdef str digits
     for row in range(start, stop):
         if not arrow_is_valid(valid, array.offset + row):
@@ -195,7 +195,8 @@ cdef list _decimals(const Column* column, int64_t start, int64_t stop):
         memcpy(&low, <const char*>array.buffers[1] + (array.offset + row) * 16, 8)
         memcpy(&high, <const char*>array.buffers[1] + (array.offset + row) * 16 + 8, 8)
         if high == (low >> 63):      # the value is a sign-extended 64-bit integer
-            digits = PyUnicode_FromFormat("%lldE%d", <long long>low, -column.scale)
+            size = snprintf(text, sizeof(text), "%lldE%d", <long long>low, -column.scale)
+            digits = PyUnicode_DecodeASCII(text, size, NULL)
         else:
             digits = f"{(<object>high << 64) + <uint64_t>low}E{-column.scale}"
         _put(values, row - start, Decimal(digits))

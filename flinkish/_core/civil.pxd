@@ -18,13 +18,16 @@ cdef struct Civil:
     int day         # 1-31
 
 
-# The quotient rounded towards minus infinity; `divisor` > 0.
-cdef inline int64_t floor_div(int64_t value, int64_t divisor) noexcept nogil:
-    cdef int64_t quotient = value // divisor
-    # With C division the quotient is rounded towards zero; with Python's this never holds.
-    if value - quotient * divisor < 0:
-        quotient -= 1
-    return quotient
+# The quotient rounded towards minus infinity; `divisor` > 0.  In C, because what `//` and `%` do
+# with negative numbers, and whether they overflow for INT64_MIN, depends on Cython's directives.
+cdef extern from *:
+    """
+    #include <stdint.h>
+    static inline int64_t flinkish_floor_div(int64_t value, int64_t divisor) {
+        return value / divisor - (value % divisor < 0);
+    }
+    """
+    int64_t floor_div "flinkish_floor_div" (int64_t value, int64_t divisor) noexcept nogil
 
 
 # The date of a day number between FIRST_DAY and LAST_DAY.

@@ -247,31 +247,39 @@ def seal(
     return b"".join((header, CHECKSUMS.pack(zlib.crc32(header), zlib.crc32(body)), body))
 
 
-cdef tuple _open_header(object view):
-    """(FrameHeader, body's checksum, text of the header) of a frame with a good header."""
+cdef str _frame_text(object view):
+    magic, layout, kind, version, flags, key_group, size = HEADER.unpack_from(view)
+    header_sum, body_sum = CHECKSUMS.unpack_from(view, HEADER.size)
+    return (f"the frame of {len(view)} bytes has magic {magic!r}, layout {layout}, kind {kind},"
+            f" version {version}, flags {flags}, key group {key_group}, size {size}, header checksum"
+            f" {header_sum:#010x} (computed {zlib.crc32(view[:HEADER.size]):#010x}), body checksum"
+            f" {body_sum:#010x} (computed {zlib.crc32(view[HEADER_SIZE:]):#010x})")
+
+
+cdef object _open_header(object view):
+    """The FrameHeader of a frame with a good header."""
     if len(view) < HEADER_SIZE:
         raise CorruptFrame("size", f"{len(view)} bytes", f"at least {HEADER_SIZE}",
                            f"the bytes are {bytes(view).hex() or 'none'}")
     magic, layout, kind, version, flags, key_group, size = HEADER.unpack_from(view)
-    header_sum, body_sum = CHECKSUMS.unpack_from(view, HEADER.size)
+    header_sum = CHECKSUMS.unpack_from(view, HEADER.size)[0]
     computed = zlib.crc32(view[:HEADER.size])
-    text = (f"the frame has magic {magic!r}, layout {layout}, kind {kind}, version {version},"
-            f" flags {flags}, key group {key_group}, size {size}, header checksum"
-            f" {header_sum:#010x} (computed {computed:#010x}), body checksum {body_sum:#010x}")
     if magic != MAGIC:
-        raise CorruptFrame("magic", repr(magic), repr(MAGIC), text)
+        raise CorruptFrame("magic", repr(magic), repr(MAGIC), _frame_text(view))
     if header_sum != computed:
-        raise CorruptFrame("header checksum", f"{header_sum:#010x}", f"{computed:#010x}", text)
+        raise CorruptFrame("header checksum", f"{header_sum:#010x}", f"{computed:#010x}",
+                           _frame_text(view))
     if layout != LAYOUT:
-        raise CorruptFrame("layout", str(layout), f"{LAYOUT}, all that this version reads", text)
+        raise CorruptFrame("layout", str(layout), f"{LAYOUT}, all that this version reads",
+                           _frame_text(view))
     if flags & ~FLAG_ZSTD:
-        raise CorruptFrame("flags", str(flags), f"0 or {FLAG_ZSTD}", text)
-    return FrameHeader(kind, version, key_group, size, bool(flags & FLAG_ZSTD)), body_sum, text
+        raise CorruptFrame("flags", str(flags), f"0 or {FLAG_ZSTD}", _frame_text(view))
+    return FrameHeader(kind, version, key_group, size, bool(flags & FLAG_ZSTD))
 
 
 def frame_header(blob: object) -> object:
     """The `FrameHeader` of a frame whose body is not looked at; CorruptFrame."""
-    return _open_header(memoryview(blob).cast("B"))[0]
+    return _open_header(memoryview(blob).cast("B"))
 
 
 def unseal(blob: object, kind: int, key_group: int, *, version: object = None) -> memoryview:
@@ -281,26 +289,28 @@ def unseal(blob: object, kind: int, key_group: int, *, version: object = None) -
     when given) are these.
     """
     view = memoryview(blob).toreadonly().cast("B")
-    header, body_sum, text = _open_header(view)
-    text += f"; asked for kind {kind}, key group {key_group}"
+    header = _open_header(view)
     if header.kind != kind:
-        raise CorruptFrame("kind", str(header.kind), str(kind), text)
+        raise CorruptFrame("kind", str(header.kind), str(kind), _frame_text(view))
     if version is not None and header.version != version:
-        raise CorruptFrame("version", str(header.version), str(version), text)
+        raise CorruptFrame("version", str(header.version), str(version), _frame_text(view))
     if header.key_group != key_group:
-        raise CorruptFrame("key group", str(header.key_group), str(key_group), text)
+        raise CorruptFrame("key group", str(header.key_group), str(key_group), _frame_text(view))
     body = view[HEADER_SIZE:]
+    body_sum = CHECKSUMS.unpack_from(view, HEADER.size)[1]
     computed = zlib.crc32(body)
     if computed != body_sum:
         raise CorruptFrame("body checksum", f"{body_sum:#010x}",
-                           f"{computed:#010x} as computed over {len(body)} bytes", text)
+                           f"{computed:#010x} as computed over {len(body)} bytes",
+                           _frame_text(view))
     if header.compressed:
         try:
             body = memoryview(pyarrow.Codec("zstd").decompress(
                 pyarrow.py_buffer(body), header.size, asbytes=True))
         except (pyarrow.ArrowException, OSError, ValueError) as error:
             raise CorruptFrame("body", f"{len(body)} bytes that zstd refuses ({error})",
-                               f"{header.size} bytes compressed", text) from None
+                               f"{header.size} bytes compressed", _frame_text(view)) from None
     if len(body) != header.size:
-        raise CorruptFrame("body", f"{len(body)} bytes", f"{header.size} bytes", text)
+        raise CorruptFrame("body", f"{len(body)} bytes", f"{header.size} bytes",
+                           _frame_text(view))
     return body

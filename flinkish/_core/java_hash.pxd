@@ -110,59 +110,52 @@ cdef inline int32_t hash_utf32(const uint32_t* points, int64_t size) noexcept no
     return <int32_t> h
 
 
-# The rest of a UTF-8 text from byte `i` on, whose first `i` bytes hash to `h`.  False where the
-# text is not UTF-8 (overlong forms, surrogates and cut-off ends included).
-@cython.overflowcheck(False)
-cdef inline bint hash_utf8_rest(
-    const uint8_t* text, int64_t size, int64_t i, uint32_t h, int32_t* out
+# The code point at byte `at` of a UTF-8 text, which is not ASCII; moves `at` behind it.  False
+# where the text is not UTF-8 (overlong forms, surrogates and cut-off ends included).
+cdef inline bint utf8_code_point(
+    const uint8_t* text, int64_t size, int64_t* at, uint32_t* point
 ) noexcept nogil:
-    cdef uint32_t point, least
-    cdef int more
-    while i < size:
-        point = text[i]
-        i += 1
-        if point < 0x80:
-            h = h * 31u + point
-            continue
-        if point & 0xE0 == 0xC0:
-            point, least, more = point & 0x1F, 0x80, 1
-        elif point & 0xF0 == 0xE0:
-            point, least, more = point & 0x0F, 0x800, 2
-        elif point & 0xF8 == 0xF0:
-            point, least, more = point & 0x07, 0x10000, 3
-        else:
+    cdef uint32_t found = text[at[0]], least
+    cdef int64_t i = at[0] + 1, end
+    if found & 0xE0 == 0xC0:
+        found, least, end = found & 0x1F, 0x80, i + 1
+    elif found & 0xF0 == 0xE0:
+        found, least, end = found & 0x0F, 0x800, i + 2
+    elif found & 0xF8 == 0xF0:
+        found, least, end = found & 0x07, 0x10000, i + 3
+    else:
+        return False
+    if end > size:
+        return False
+    for i in range(i, end):
+        if text[i] & 0xC0 != 0x80:
             return False
-        if i + more > size:
-            return False
-        while more:
-            if text[i] & 0xC0 != 0x80:
-                return False
-            point = (point << 6) | (text[i] & 0x3F)
-            i += 1
-            more -= 1
-        if point < least or point > 0x10FFFF or 0xD800 <= point <= 0xDFFF:
-            return False
-        h = hash_code_point(h, point)
-    out[0] = <int32_t> h
-    return True
+        found = (found << 6) | (text[i] & 0x3F)
+    at[0], point[0] = end, found
+    return least <= found <= 0x10FFFF and not 0xD800 <= found <= 0xDFFF
 
 
 # String.hashCode of a UTF-8 text, into `out`.  False where the text is not UTF-8.
 @cython.overflowcheck(False)
 cdef inline bint hash_utf8(const uint8_t* text, int64_t size, int32_t* out) noexcept nogil:
-    cdef uint32_t h = 0, word
+    cdef uint32_t h = 0, word, point
     cdef int64_t i = 0
-    while i + 4 <= size:
-        memcpy(&word, text + i, 4)
-        if word & 0x80808080u:
-            return hash_utf8_rest(text, size, i, h, out)
-        h = hash_four(h, text[i], text[i + 1], text[i + 2], text[i + 3])
-        i += 4
-    while i < size:
-        if text[i] & 0x80:
-            return hash_utf8_rest(text, size, i, h, out)
-        h = h * 31u + text[i]
-        i += 1
+    while True:
+        while i + 4 <= size:
+            memcpy(&word, text + i, 4)
+            if word & 0x80808080u:
+                break
+            h = hash_four(h, text[i], text[i + 1], text[i + 2], text[i + 3])
+            i += 4
+        if i == size:
+            break
+        if text[i] < 0x80:
+            h = h * 31u + text[i]
+            i += 1
+        elif utf8_code_point(text, size, &i, &point):
+            h = hash_code_point(h, point)
+        else:
+            return False
     out[0] = <int32_t> h
     return True
 

@@ -7,7 +7,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from flinkish._core.memory cimport Segment, segment_reserve
+from flinkish._core.memory cimport Segment, segment_init, segment_reserve
 
 cdef struct Writer:
     Segment segment
@@ -18,6 +18,12 @@ cdef struct Reader:
     const uint8_t* at
     const uint8_t* end
     bint failed
+
+# Nothing written yet; whoever does this releases the segment.
+cdef inline void writer_init(Writer* writer) noexcept nogil:
+    segment_init(&writer.segment)
+    writer.at = 0
+    writer.status = 0
 
 cdef inline void put_bytes(Writer* writer, const void* data, size_t size) noexcept nogil:
     if writer.at + size > writer.segment.size and writer.status == 0:

@@ -16,6 +16,7 @@ cdef class KeyedTimerService:
     cdef readonly long long deleted
 
     cdef uint32_t row(self) except? 0xFFFFFFFF
+    cdef int64_t millis(self, object timestamp) except? -1
 
 
 cdef class KeyedContext:
@@ -39,6 +40,8 @@ cdef class KeyedProcess:
     cdef type tag_type
     cdef object event_domain
     cdef object processing_domain
+    cdef bint running                   # a call of the function is under way
+    cdef uint32_t last                  # row of the last call
     cdef list values                    # main output since the last take
     cdef list timestamps
     cdef dict sides
@@ -46,6 +49,7 @@ cdef class KeyedProcess:
     cdef readonly long long late
     cdef readonly long long processed
 
+    cdef int enter(self) except -1
     cdef int call(self, object value, int64_t timestamp, bint timed) except -1
     cdef int collect(self, object result, object timestamp, str method) except -1
-    cdef int fire(self, Timers* timers, int64_t until, object domain) except -1
+    cdef bint fire(self, Timers* timers, int64_t until, object domain, object stop) except -1

@@ -1,12 +1,14 @@
 """The inner loop of a keyed process operator: rows and timers in, the function's output out."""
 
 from cpython.list cimport PyList_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_SIZE
 
 from flinkish._core.memory cimport segment_raise
 from flinkish._core.state_rows cimport (
     NO_ROW,
     Row,
+    Table,
     header_of,
     row_at,
     table_add_timer,
@@ -14,11 +16,12 @@ from flinkish._core.state_rows cimport (
     table_remove_timer,
 )
 from flinkish._core.timers cimport Timer, timers_peek
-from flinkish._core.values cimport bytes_of, decode_key
+from flinkish._core.values cimport TAG_EMPTY, bytes_of, decode_key
 
 cdef extern from "Python.h":
     bint PyGen_CheckExact(object value)
 
+cdef int64_t LOWEST = <int64_t>(<unsigned long long>1 << 63)
 cdef int64_t NEVER = 0x7FFFFFFFFFFFFFFF
 
 
@@ -38,11 +41,31 @@ cdef class KeyedTimerService:
 
     cdef uint32_t row(self) except? 0xFFFFFFFF:
         if self.table.current == NO_ROW:
-            raise RuntimeError(
+            raise self.table.illegal_state(
                 "timers can only be used with a current key: in process_element and on_timer of "
                 "a keyed function"
             )
         return self.table.current
+
+    cdef int64_t millis(self, object timestamp) except? -1:
+        cdef int overflow = 0
+        cdef int64_t number
+        if PyLong_CheckExact(timestamp):
+            number = PyLong_AsLongLongAndOverflow(timestamp, &overflow)
+            if not overflow:
+                return number
+        try:
+            return <int64_t>timestamp
+        except OverflowError:
+            raise self.table.illegal_argument(
+                f"a timer at {timestamp!r} is beyond 64 bits of milliseconds since the epoch; is "
+                "it in another unit?"
+            ) from None
+        except TypeError:
+            raise self.table.illegal_type(
+                f"a timer needs an int of milliseconds since the epoch, not {timestamp!r}; an "
+                "element without event time has the timestamp None"
+            ) from None
 
     def current_processing_time(self):
         """Processing time in ms since the epoch."""
@@ -52,42 +75,45 @@ cdef class KeyedTimerService:
         """Event-time watermark in ms since the epoch; -2**63 before the first."""
         return self.table.watermark
 
-    def register_event_time_timer(self, int64_t timestamp):
+    def register_event_time_timer(self, timestamp):
         """Call `on_timer` when the watermark reaches `timestamp` (ms since the epoch)."""
-        cdef int added = table_add_timer(&self.table.table, &self.table.table.event, timestamp,
-                                         self.row(), self.service)
+        cdef int added = table_add_timer(&self.table.table, &self.table.table.event,
+                                         self.millis(timestamp), self.row(), self.service)
         if added < 0:
             segment_raise(-added)
         self.registered += added
 
-    def delete_event_time_timer(self, int64_t timestamp):
+    def delete_event_time_timer(self, timestamp):
         """Forget the event-time timer at `timestamp`, if there is one."""
         cdef int removed = table_remove_timer(&self.table.table, &self.table.table.event,
-                                              timestamp, self.row(), self.service)
+                                              self.millis(timestamp), self.row(), self.service)
         if removed < 0:
             segment_raise(-removed)
         self.deleted += removed
 
-    def register_processing_time_timer(self, int64_t timestamp):
+    def register_processing_time_timer(self, timestamp):
         """Call `on_timer` when the clock has reached `timestamp` (ms since the epoch)."""
         cdef Timers* timers = &self.table.table.processing
         cdef Timer head
+        cdef int64_t time = self.millis(timestamp)
+        cdef uint32_t row
         cdef int added
         if self.refusal is not None:
-            raise RuntimeError(self.refusal)
+            raise self.table.illegal_state(self.refusal)
+        row = self.row()
         if not timers_peek(timers, &head):
             head.timestamp = NEVER
-        added = table_add_timer(&self.table.table, timers, timestamp, self.row(), self.service)
+        added = table_add_timer(&self.table.table, timers, time, row, self.service)
         if added < 0:
             segment_raise(-added)
         self.registered += added
-        if added and self.on_earlier is not None and timestamp < head.timestamp:
-            self.on_earlier(timestamp)
+        if added and self.on_earlier is not None and time < head.timestamp:
+            self.on_earlier(time)
 
-    def delete_processing_time_timer(self, int64_t timestamp):
+    def delete_processing_time_timer(self, timestamp):
         """Forget the processing-time timer at `timestamp`, if there is one."""
         cdef int removed = table_remove_timer(&self.table.table, &self.table.table.processing,
-                                              timestamp, self.row(), self.service)
+                                              self.millis(timestamp), self.row(), self.service)
         if removed < 0:
             segment_raise(-removed)
         self.deleted += removed
@@ -146,31 +172,62 @@ cdef class KeyedProcess:
         self.tag_type = tag_type
         self.event_domain = event_domain
         self.processing_domain = processing_domain
+        self.last = NO_ROW
         self.values = []
         self.timestamps = []
         self.sides = {}
 
     def process(self, value, timestamp):
         """Hand over one element of the current key; `timestamp` is in ms or None."""
-        if timestamp is None:
-            self.call(value, 0, False)
-        else:
-            self.call(value, timestamp, True)
+        self.enter()
+        try:
+            if timestamp is None:
+                self.call(value, 0, False)
+            else:
+                self.call(value, timestamp, True)
+        finally:
+            self.running = False
+            self.last = self.table.current
 
     def process_batch(self, list values not None, const uint32_t[::1] rows not None,
                       const int64_t[::1] timestamps):
-        """Hand over elements with the rows of their keys; `timestamps` (ms) may be None."""
+        """Hand over elements with the rows of their keys.
+
+        `timestamps` (ms) may be None, and -2**63 says that an element has none.  Rows are good
+        until the next commit, which forgets keys that hold nothing.  An error of the function
+        ends the batch: the elements before it have been processed, and no key is current.
+        """
         cdef Py_ssize_t at, count = len(values)
-        cdef uint32_t known = header_of(&self.table.table).rows
+        cdef Table* table = &self.table.table
+        cdef int64_t time
         if rows.shape[0] != count or (timestamps is not None and timestamps.shape[0] != count):
             raise ValueError(f"{count} values need as many rows and timestamps")
-        for at in range(count):
-            if rows[at] >= known:
-                raise ValueError(f"row {rows[at]} was never made; intern the keys first")
-            self.table.current = rows[at]
-            self.call(values[at], timestamps[at] if timestamps is not None else 0,
-                      timestamps is not None)
-        self.table.current = NO_ROW
+        self.enter()
+        try:
+            for at in range(count):
+                self.table.check_open()
+                if rows[at] >= header_of(table).rows or row_at(table, rows[at]).tag == TAG_EMPTY:
+                    raise ValueError(
+                        f"row {rows[at]} is of no key; intern the keys after the last commit"
+                    )
+                self.table.current = rows[at]
+                time = timestamps[at] if timestamps is not None else LOWEST
+                self.call(values[at], time, time != LOWEST)
+        finally:
+            self.running = False
+            self.last = self.table.current
+            self.table.current = NO_ROW
+
+    cdef int enter(self) except -1:
+        """Note that the function will run; an error when it runs already, or cannot."""
+        self.table.check_open()
+        if self.running:
+            raise self.table.illegal_state(
+                "a keyed function hands elements or time to the operator that is running it; "
+                "give it output, or register a timer"
+            )
+        self.running = True
+        return 0
 
     cdef int call(self, object value, int64_t timestamp, bint timed) except -1:
         cdef KeyedContext context = self.context
@@ -189,7 +246,7 @@ cdef class KeyedProcess:
     cdef int collect(self, object result, object timestamp, str method) except -1:
         cdef object value
         if not PyGen_CheckExact(result) and not PyList_CheckExact(result):
-            check_iterable(result, method)
+            check_iterable(result, method, self.table.illegal_type)
         for value in result:
             if PyTuple_CheckExact(value) and PyTuple_GET_SIZE(value) == 2 \
                     and isinstance((<tuple>value)[0], self.tag_type):
@@ -204,53 +261,74 @@ cdef class KeyedProcess:
                 self.timestamps.append(timestamp)
         return 0
 
-    def advance_watermark(self, int64_t watermark):
+    def advance_watermark(self, int64_t watermark, stop=None):
         """Fire every event-time timer at or before `watermark` (ms), earliest first.
 
         The watermark is set before the first fires, and timers that callbacks register at or
-        before it fire in the same call (Flink: B.6, B.8).
+        before it fire in the same call (Flink: B.6, B.8).  After each timer `stop()` is asked,
+        if it is not None; once it is true, the rest stay and the result is False (B.14).
         """
         self.table.watermark = watermark
-        self.fire(&self.table.table.event, watermark, self.event_domain)
+        return self.fire(&self.table.table.event, watermark, self.event_domain, stop)
 
-    def advance_processing_time(self, int64_t time):
-        """Fire every processing-time timer at or before `time` (ms), earliest first."""
-        self.fire(&self.table.table.processing, time, self.processing_domain)
+    def advance_processing_time(self, int64_t time, stop=None):
+        """Fire every processing-time timer at or before `time` (ms), as `advance_watermark`."""
+        return self.fire(&self.table.table.processing, time, self.processing_domain, stop)
 
-    cdef int fire(self, Timers* timers, int64_t until, object domain) except -1:
+    cdef bint fire(self, Timers* timers, int64_t until, object domain, object stop) except -1:
         cdef Timer timer
         cdef KeyedTimerContext context = self.timer_context
         cdef object result
+        cdef bint stopped = False
         cdef int polled
-        while True:
-            polled = table_poll_timer(&self.table.table, timers, until, &timer)
-            if polled <= 0:
-                break
-            self.fired += 1
-            if self.on_timer is None:
-                continue
-            self.table.current = timer.key
-            context.domain = domain
-            context.time = timer.timestamp
-            context.timed = True
-            result = self.on_timer(timer.timestamp, context)
-            if result is not None:
-                # Output of an event-time timer carries its timestamp, of a processing-time
-                # timer none (Flink: B.25).
-                self.collect(result, timer.timestamp if domain is self.event_domain else None,
-                             "on_timer")
-        self.table.current = NO_ROW
-        if polled < 0:
-            segment_raise(-polled)
-        return 0
+        self.enter()
+        try:
+            while not stopped:
+                self.table.check_open()
+                polled = table_poll_timer(&self.table.table, timers, until, &timer)
+                if polled < 0:
+                    segment_raise(-polled)
+                if polled == 0:
+                    break
+                self.fired += 1
+                if self.on_timer is None:
+                    continue
+                self.table.current = timer.key
+                context.domain = domain
+                context.time = timer.timestamp
+                context.timed = True
+                result = self.on_timer(timer.timestamp, context)
+                if result is not None:
+                    # Output of an event-time timer carries its timestamp, of a processing-time
+                    # timer none (Flink: B.25).
+                    self.collect(result, timer.timestamp if domain is self.event_domain else None,
+                                 "on_timer")
+                stopped = stop is not None and stop()
+        finally:
+            self.running = False
+            self.last = self.table.current
+            self.table.current = NO_ROW
+        return not stopped
 
     def next_event_timer(self):
         """Timestamp of the earliest event-time timer in ms, or None."""
+        self.table.check_open()
         return head_of(&self.table.table.event)
 
     def next_processing_timer(self):
         """Timestamp of the earliest processing-time timer in ms, or None."""
+        self.table.check_open()
         return head_of(&self.table.table.processing)
+
+    @property
+    def last_key(self):
+        """The key of the last call of the function, until the next commit; for messages."""
+        return None if self.last == NO_ROW else self.table.key_of(self.last)
+
+    @property
+    def has_output(self):
+        """Whether `take_output` has anything to give."""
+        return len(self.values) != 0 or len(self.sides) != 0
 
     def take_output(self):
         """(values, timestamps, {tag: (values, timestamps)}) since the last call."""
@@ -261,11 +339,11 @@ cdef class KeyedProcess:
         return taken
 
 
-cdef int check_iterable(object result, str method) except -1:
+cdef int check_iterable(object result, str method, object error) except -1:
     """Refuse what iterates but is one value: a string, a dict, a row."""
     if isinstance(result, (str, bytes, dict)) or hasattr(result, "get_row_kind") \
             or not hasattr(result, "__iter__"):
-        raise TypeError(
+        raise error(
             f"{method} returned {result!r} of type {type(result).__name__}; yield each output "
             "value, or return an iterable of them or None"
         )

@@ -5,18 +5,8 @@
 
 from libc.stdint cimport int64_t, uint32_t
 
+from flinkish._core.state_coding cimport Coding
 from flinkish._core.state_table cimport StateTable
-
-cdef enum Coding:
-    ANY = 0                 # whatever can be pickled
-    INT64 = 1
-    INT32 = 2
-    INT16 = 3
-    INT8 = 4
-    FLOAT64 = 5             # takes ints
-    BOOLEAN = 6
-    STRING = 7
-    BINARY = 8
 
 
 cdef class StateHandle:
@@ -29,7 +19,7 @@ cdef class StateHandle:
     cdef bint show_expired
 
     cdef uint32_t row(self) except? 0xFFFFFFFF
-    cdef object coerce(self, object value)
+    cdef uint32_t pair(self, int64_t ttl) noexcept
     cdef bint outlived(self, int64_t time) noexcept
 
 

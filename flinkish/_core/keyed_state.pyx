@@ -6,10 +6,9 @@ read that meets it, and shown by that read only under ReturnExpiredIfNotCleanedU
 """
 
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
-from libc.stdint cimport uint8_t
-from libc.string cimport memcpy
 
 from flinkish._core.memory cimport segment_raise
+from flinkish._core.state_coding cimport INT64, coding_of, coerce_value
 from flinkish._core.state_entries cimport (
     table_append,
     table_clear,
@@ -18,6 +17,7 @@ from flinkish._core.state_entries cimport (
     table_set_entry,
     table_touch_entry,
 )
+from flinkish._core.state_expiry cimport has_outlived
 from flinkish._core.state_rows cimport (
     NO_ROW,
     Cell,
@@ -31,7 +31,6 @@ from flinkish._core.state_rows cimport (
 from flinkish._core.values cimport (
     TAG_CHAIN,
     TAG_EMPTY,
-    TAG_FLOAT,
     TAG_INT,
     Encoded,
     bytes_of,
@@ -39,18 +38,6 @@ from flinkish._core.values cimport (
     encode_key,
     encode_value,
 )
-
-cdef dict _CODINGS = {
-    "any": ANY,
-    "int64": INT64,
-    "int32": INT32,
-    "int16": INT16,
-    "int8": INT8,
-    "float64": FLOAT64,
-    "boolean": BOOLEAN,
-    "string": STRING,
-    "binary": BINARY,
-}
 
 
 cdef class StateHandle:
@@ -70,13 +57,44 @@ cdef class StateHandle:
     def __init__(self, StateTable table not None, uint32_t cell, str name not None,
                  str coding="any", int64_t ttl=0, bint renew_on_read=False,
                  bint show_expired=False):
+        if cell + self.pair(ttl) >= <uint32_t>len(table.cells) or ttl < 0:
+            raise ValueError(
+                f"the state {name!r} cannot be in cell {cell} of {len(table.cells)} with a time to "
+                f"live of {ttl} ms"
+            )
         self.table = table
         self.cell = cell
         self.name = name
-        self.coding = _CODINGS[coding]
+        self.coding = coding_of(coding)
         self.ttl = ttl
         self.renew_on_read = renew_on_read
         self.show_expired = show_expired
+
+    def clear(self):
+        """Remove the current key's value."""
+        segment_raise(table_clear(&self.table.table, self.row(), self.cell))
+
+    cdef uint32_t pair(self, int64_t ttl) noexcept:
+        """Further cells that a state of this kind takes."""
+        return 0
+
+    cdef uint32_t row(self) except? 0xFFFFFFFF:
+        if self.table.current == NO_ROW:
+            raise self.table.illegal_state(
+                f"the state {self.name!r} was used without a current key; it may be used in "
+                "process_element and on_timer of a keyed function, not in open, close or outside"
+            )
+        return self.table.current
+
+    cdef bint outlived(self, int64_t time) noexcept:
+        return has_outlived(time, self.ttl, self.table.processing_time)
+
+
+cdef class ValueCell(StateHandle):
+    """PyFlink's ValueState.  With a time to live, the next cell has the time of the last access."""
+
+    cdef uint32_t pair(self, int64_t ttl) noexcept:
+        return 1 if ttl else 0
 
     def clear(self):
         """Remove the current key's value."""
@@ -84,67 +102,6 @@ cdef class StateHandle:
         segment_raise(table_clear(&self.table.table, row, self.cell))
         if self.ttl:
             segment_raise(table_clear(&self.table.table, row, self.cell + 1))
-
-    cdef uint32_t row(self) except? 0xFFFFFFFF:
-        if self.table.current == NO_ROW:
-            raise RuntimeError(
-                f"the state {self.name!r} was used without a current key; it may be used in "
-                "process_element and on_timer of a keyed function, not in open, close or outside"
-            )
-        return self.table.current
-
-    cdef object coerce(self, object value):
-        """The value as it will be stored; TypeError or OverflowError when it does not fit."""
-        cdef int overflow = 0
-        cdef int64_t number, limit
-        if self.coding == ANY:
-            return value
-        if self.coding <= INT8:
-            if type(value) is not int:
-                if isinstance(value, bool) or not hasattr(value, "__index__"):
-                    raise self.mismatch(value)
-                value = int(value)
-            number = PyLong_AsLongLongAndOverflow(value, &overflow)
-            if self.coding != INT64 and not overflow:
-                limit = <int64_t>1 << (63 - 32 * (self.coding == INT32) - 48 * (self.coding == INT16)
-                                       - 56 * (self.coding == INT8))
-                overflow = number < -limit or number >= limit
-            if overflow:
-                raise OverflowError(
-                    f"the state {self.name!r} was given {value}, which does not fit {self.coding_name()}"
-                )
-            return value
-        if self.coding == FLOAT64:
-            if type(value) is float:
-                return value
-            if isinstance(value, bool) or not hasattr(value, "__float__"):
-                raise self.mismatch(value)
-            return float(value)
-        if self.coding == BOOLEAN and (value is True or value is False):
-            return value
-        if self.coding == STRING and isinstance(value, str):
-            return str(value)
-        if self.coding == BINARY and isinstance(value, (bytes, bytearray)):
-            return bytes(value)
-        raise self.mismatch(value)
-
-    def coding_name(self):
-        """Name of what values must be, as given to the constructor."""
-        return next(name for name, coding in _CODINGS.items() if coding == self.coding)
-
-    def mismatch(self, value):
-        """The error for a value of a wrong type."""
-        return TypeError(
-            f"the state {self.name!r} holds {self.coding_name()} values and was given "
-            f"{value!r} of type {type(value).__name__}; change the value or the descriptor's type"
-        )
-
-    cdef bint outlived(self, int64_t time) noexcept:
-        return time <= self.table.processing_time - self.ttl
-
-
-cdef class ValueCell(StateHandle):
-    """PyFlink's ValueState."""
 
     def value(self):
         """The current key's value, or None."""
@@ -193,7 +150,7 @@ cdef class ValueCell(StateHandle):
                 if self.ttl:
                     segment_raise(table_set(table, row, self.cell + 1, TAG_INT, 8, <char*>&now))
                 return 0
-        owner = encode_value(self.coerce(value), &out)
+        owner = encode_value(coerce_value(value, self.coding, self.table, self.name), &out)
         segment_raise(table_set(table, row, self.cell, out.tag, out.size, out.data))
         if self.ttl:
             segment_raise(table_set(table, row, self.cell + 1, TAG_INT, 8, <char*>&now))
@@ -214,7 +171,7 @@ cdef class ReducingCell(ValueCell):
     def add(self, value):
         """Reduce `value` into the state."""
         cdef object held = self.load()
-        self.store(value if held is None else self.reduce(held, value))
+        self.update(value if held is None else self.reduce(held, value))
 
 
 cdef class AggregatingCell(ValueCell):
@@ -234,7 +191,7 @@ cdef class AggregatingCell(ValueCell):
         cdef object held = self.load()
         if held is None:
             held = self.function.create_accumulator()
-        self.store(self.function.add(value, held))
+        self.update(self.function.add(value, held))
 
 
 cdef class ListCell(StateHandle):
@@ -276,8 +233,8 @@ cdef class ListCell(StateHandle):
         cdef uint32_t row = self.row()
         cdef object owner
         if value is None:
-            raise ValueError(f"the list state {self.name!r} cannot hold None")
-        owner = encode_value(self.coerce(value), &out)
+            raise self.table.illegal_argument(f"the list state {self.name!r} cannot hold None")
+        owner = encode_value(coerce_value(value, self.coding, self.table, self.name), &out)
         segment_raise(table_append(&self.table.table, row, self.cell, TAG_EMPTY, 0, b"", out.tag,
                                    out.size, out.data, self.table.processing_time, NO_ROW))
 
@@ -337,7 +294,7 @@ cdef class MapCell(StateHandle):
         cdef Encoded encoded_key, out
         cdef uint32_t row = self.row()
         cdef object key_owner = encode_key(key, &encoded_key)
-        cdef object owner = encode_value(value if value is None else self.coerce(value), &out)
+        cdef object owner = encode_value(value if value is None else coerce_value(value, self.coding, self.table, self.name), &out)
         cdef uint32_t at = table_find_entry(table, row, self.cell, encoded_key.tag,
                                             encoded_key.size, encoded_key.data)
         if at == NO_ROW:
@@ -362,7 +319,7 @@ cdef class MapCell(StateHandle):
     def contains(self, key):
         """Whether `key` is there and has not outlived its time."""
         cdef uint32_t at = self.find(key)
-        return at != NO_ROW and not self.expire(at)
+        return at != NO_ROW and (not self.expire(at) or self.show_expired)
 
     cdef list entries(self, bint keys, bint values):
         """Keys, values or pairs, made at once: the caller may change the map as it goes."""
@@ -404,6 +361,8 @@ cdef class MapCell(StateHandle):
 
     def is_empty(self):
         """Whether no pair is left that has not outlived its time."""
+        if not self.ttl:
+            return cell_at(&self.table.table, self.row(), self.cell).tag != TAG_CHAIN
         return not self.entries(True, False)
 
     def __iter__(self):

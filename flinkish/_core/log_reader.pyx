@@ -28,9 +28,7 @@ from flinkish._core.state_log cimport (
 )
 from flinkish._core.state_rows cimport (
     NO_ROW,
-    Cell,
     Entry,
-    cell_at,
     entry_at,
     header_of,
     ids_at,
@@ -45,12 +43,12 @@ from flinkish._core.state_rows cimport (
 from flinkish._core.timer_log cimport timers_insert_at, timers_remove_slot
 from flinkish._core.timers cimport Timer, Timers, timers_get
 from flinkish._core.values cimport (
-    TAG_CHAIN,
     TAG_EMPTY,
     TAG_FLOAT,
     TAG_INT,
     TAG_PICKLE,
     TAG_SCOPED,
+    value_fits,
 )
 
 
@@ -72,10 +70,6 @@ cdef struct Value:
     const char* data
 
 
-cdef inline bint tag_is_value(uint8_t tag) noexcept nogil:
-    return TAG_EMPTY <= tag <= TAG_PICKLE
-
-
 cdef void read_value(Reader* reader, uint8_t tag, int64_t* last, Value* out) noexcept nogil:
     out.tag = tag
     out.size = 8
@@ -87,7 +81,7 @@ cdef void read_value(Reader* reader, uint8_t tag, int64_t* last, Value* out) noe
     if tag != TAG_FLOAT:
         out.size = get_count(reader)
     out.data = <const char*>get_bytes(reader, out.size)
-    if not tag_is_value(tag):
+    if tag > TAG_PICKLE or not value_fits(tag, out.size):
         reader.failed = True
 
 
@@ -104,7 +98,7 @@ cdef int read_log(Table* table, Reader* reader, const Ids* cells, int ids, unsig
     state.rows.count = state.flags.count = 0
     segment_init(&state.rows.segment)
     segment_init(&state.flags.segment)
-    if reader.failed or kind > LOG_WHOLE:
+    if reader.failed or kind > LOG_WHOLE or (ids == NEW_IDS and not state.whole):
         return EBADMSG
     status = read_rows(&state)
     if status == 0:
@@ -131,15 +125,18 @@ cdef int read_log(Table* table, Reader* reader, const Ids* cells, int ids, unsig
 cdef int read_rows(Pass* state) noexcept nogil:
     cdef Reader* reader = state.reader
     cdef uint32_t count = get_count(reader), at, row, size
+    cdef uint32_t held = header_of(state.table).live_rows
+    cdef uint64_t gap
     cdef int64_t id = -1
     cdef uint8_t flags, tag
     cdef const char* key
     cdef int status = 0
     if state.whole:
-        status = table_reserve_rows(state.table, header_of(state.table).live_rows + count)
+        status = table_reserve_rows(state.table, held + count)
     for at in range(count):
-        id += <int64_t>get_number(reader) + 1
-        if id >= NO_ROW or id < 0:
+        gap = get_number(reader)
+        id += 1 + <int64_t>min(gap, <uint64_t>NO_ROW)
+        if id >= NO_ROW:
             return EBADMSG
         if status == 0:
             status = ids_push(&state.rows, <uint32_t>id)
@@ -152,13 +149,15 @@ cdef int read_rows(Pass* state) noexcept nogil:
         row = ids_at(&state.rows)[at]
         flags = <uint8_t>ids_at(&state.flags)[at]
         if not flags & ROW_IS_NEW:
-            if row >= header_of(state.table).rows or row_at(state.table, row).tag == TAG_EMPTY:
+            if state.whole or row >= header_of(state.table).rows \
+                    or row_at(state.table, row).tag == TAG_EMPTY \
+                    or row_at(state.table, row).key_group != state.key_group:
                 return EBADMSG
             continue
         tag = get_byte(reader)
         size = get_count(reader)
         key = <const char*>get_bytes(reader, size)
-        if reader.failed or tag == TAG_EMPTY or tag > TAG_SCOPED or tag == TAG_CHAIN:
+        if reader.failed or tag == TAG_EMPTY or not value_fits(tag, size):
             return EBADMSG
         if state.ids == SAME_IDS:
             status = table_restore_row(state.table, row, tag, size, key, state.key_group)
@@ -167,6 +166,9 @@ cdef int read_rows(Pass* state) noexcept nogil:
             ids_at(&state.rows)[at] = row
         if status != 0:
             return status
+        if header_of(state.table).live_rows <= held:
+            return EBADMSG  # the key has a row already
+        held += 1
     return 0
 
 
@@ -221,8 +223,6 @@ cdef int read_cells(Pass* state) noexcept nogil:
 
 
 cdef int put_cell(Pass* state, uint32_t row, uint32_t cell, Value* value) noexcept nogil:
-    if cell_at(state.table, row, cell).tag == TAG_CHAIN:
-        return EBADMSG
     if value.tag == TAG_EMPTY:
         return table_clear(state.table, row, cell)
     return table_set(state.table, row, cell, value.tag, value.size, value.data)
@@ -263,7 +263,7 @@ cdef int read_removed_entries(Pass* state) noexcept nogil:
 
 cdef int read_entries(Pass* state) noexcept nogil:
     cdef Reader* reader = state.reader
-    cdef uint32_t count = get_count(reader), at, cell = 0, key_size = 0
+    cdef uint32_t count = get_count(reader), at, row, cell = 0, key_size = 0
     cdef int64_t id = 0, place = 0, time = 0, last = 0
     cdef uint8_t flags, key_tag = TAG_EMPTY
     cdef const char* key = NULL
@@ -284,19 +284,22 @@ cdef int read_entries(Pass* state) noexcept nogil:
             key_tag = get_byte(reader)
             key_size = get_count(reader)
             key = <const char*>get_bytes(reader, key_size)
+            if not value_fits(key_tag, key_size):
+                return EBADMSG
         read_value(reader, get_byte(reader), &last, &value)
         if status != 0 or reader.failed or id < 0 or id >= NO_ROW or place < 0 \
                 or place >= state.rows.count or value.tag == TAG_EMPTY:
             return EBADMSG
+        row = ids_at(&state.rows)[place]
         if flags & ENTRY_IS_NEW:
             status = table_append(
-                state.table, ids_at(&state.rows)[place], cell, key_tag, key_size, key, value.tag,
+                state.table, row, cell, key_tag, key_size, key, value.tag,
                 value.size, value.data, time, <uint32_t>id if state.ids == SAME_IDS else NO_ROW)
             continue
         if id >= header_of(state.table).entries:
             return EBADMSG
         entry = entry_at(state.table, <uint32_t>id)
-        if entry.tag == TAG_EMPTY or entry.cell != cell:
+        if entry.tag == TAG_EMPTY or entry.cell != cell or entry.row != row:
             return EBADMSG
         status = table_set_entry(state.table, <uint32_t>id, value.tag, value.size, value.data, time)
     return status
@@ -307,11 +310,13 @@ cdef int read_timers(Pass* state, Timers* timers) noexcept nogil:
     cdef uint32_t count = get_count(reader), at, row
     cdef int64_t slot = 0, timestamp = 0, place = 0
     cdef uint64_t service
+    cdef uint32_t group = state.key_group - header_of(state.table).first_key_group
     cdef Timer timer
     cdef int status
     for at in range(count):
         slot = get_difference(reader, slot)
-        if slot < 0 or slot >= NO_ROW or not timers_get(timers, <uint32_t>slot, &timer):
+        if slot < 0 or slot >= NO_ROW or not timers_get(timers, <uint32_t>slot, &timer) \
+                or timer.group != group:
             return EBADMSG
         timers_remove_slot(timers, <uint32_t>slot)
         row_at(state.table, timer.key).timers -= 1
@@ -329,7 +334,8 @@ cdef int read_timers(Pass* state, Timers* timers) noexcept nogil:
         if state.ids == NEW_IDS:
             status = table_add_timer(state.table, timers, timestamp, row, <uint32_t>service)
         else:
-            status = timers_insert_at(timers, <uint32_t>slot, timestamp, row, <uint32_t>service, 0)
+            status = timers_insert_at(timers, <uint32_t>slot, timestamp, row, <uint32_t>service,
+                                      group)
             if status > 0:
                 row_at(state.table, row).timers += 1
         if status <= 0:

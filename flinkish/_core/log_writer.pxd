@@ -1,7 +1,7 @@
 from flinkish._core.bytestream cimport Writer
 from flinkish._core.state_rows cimport Ids, Table
 
-# Write what changed since the last commit.  0 or an errno.
+# Write what changed since the last commit; nothing when all that came has gone.  0 or an errno.
 cdef int write_changes(Table* table, Writer* writer) noexcept nogil
 
 # Write everything that the rows in `rows` (ascending) hold, timers of local key group `group`.

@@ -3,6 +3,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort
 from libc.errno cimport ENOMEM
+from libc.string cimport memmove
 
 from flinkish._core.bytestream cimport put_byte, put_bytes, put_difference, put_number
 from flinkish._core.state_log cimport (
@@ -66,6 +67,8 @@ cdef int write_changes(Table* table, Writer* writer) noexcept nogil:
             ids[kept] = row
             kept += 1
     qsort(ids, kept, sizeof(uint32_t), compare_ids)
+    if kept == 0:
+        return 0
     at, rows.count = rows.count, kept
     put_byte(writer, LOG_CHANGES)
     write_rows(table, rows, False, writer)
@@ -224,9 +227,13 @@ cdef void write_changed_entries(Table* table, Ids* rows, Writer* writer) noexcep
             entry_at(table, entry).flags &= ~ENTRY_DIRTY
             kept -= 1
             ids[kept] = entry
-    put_number(writer, dirty.count - kept)
-    for at in range(kept, dirty.count):
-        write_entry(table, ids[at], rows, entry_at(table, ids[at]).flags & ENTRY_FRESH, &before, writer)
+    dirty.count -= kept
+    memmove(ids, ids + kept, dirty.count * sizeof(uint32_t))
+    put_number(writer, dirty.count)
+    for at in range(dirty.count):
+        entry = ids[at]
+        entry_at(table, entry).flags |= ENTRY_DIRTY
+        write_entry(table, entry, rows, entry_at(table, entry).flags & ENTRY_FRESH, &before, writer)
 
 
 cdef void write_all_entries(Table* table, Ids* rows, Writer* writer) noexcept nogil:

@@ -2,7 +2,7 @@
 
 import os
 
-from libc.errno cimport ENOMEM, EOVERFLOW, errno
+from libc.errno cimport EDOM, ENOMEM, EOVERFLOW, errno
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 from posix.mman cimport MAP_FAILED, MAP_SHARED, PROT_READ, PROT_WRITE, mmap, munmap
@@ -111,6 +111,8 @@ cdef int segment_raise(int status) except -1:
         return 0
     if status == ENOMEM:
         raise MemoryError("no memory left to grow a table of flinkish")
+    if status == EDOM:
+        raise ValueError("a cell that heads a chain cannot take a single value, nor the reverse")
     if status == EOVERFLOW:
         raise MemoryError(
             "a table of flinkish would outgrow what its ids can count (2**32 - 2 keys or entries, "

@@ -13,7 +13,7 @@ cdef uint32_t table_find_entry(Table* table, uint32_t row, uint32_t cell, uint8_
                                uint32_t key_size, const char* key) noexcept nogil
 
 # Append an entry to a chain, with exactly the id `wanted` unless that is NO_ROW.  For an
-# element of a list `key_tag` is TAG_EMPTY.  0 or an errno.
+# element of a list `key_tag` is TAG_EMPTY.  0 or an errno: EDOM when the cell has a single value.
 cdef int table_append(Table* table, uint32_t row, uint32_t cell, uint8_t key_tag,
                       uint32_t key_size, const char* key, uint8_t tag, uint32_t size,
                       const char* data, int64_t time, uint32_t wanted) noexcept nogil

@@ -1,6 +1,6 @@
 """Chains of entries: list and map states."""
 
-from libc.errno cimport EINVAL, EOVERFLOW
+from libc.errno cimport EDOM, EINVAL, EOVERFLOW
 from libc.stdint cimport uint16_t, uint64_t
 from libc.string cimport memcmp, memset
 
@@ -158,7 +158,11 @@ cdef int table_append(Table* table, uint32_t row, uint32_t cell, uint8_t key_tag
     cdef uint64_t word = 0, key_word = 0
     cdef Entry* entry
     cdef Cell* head
-    cdef int status = table_touch(table, row)
+    cdef int status
+    head = cell_at(table, row, cell)
+    if head.tag != TAG_CHAIN and head.tag != TAG_EMPTY:
+        return EDOM
+    status = table_touch(table, row)
     if status == 0 and table.tracking:
         status = ids_reserve(&table.dirty_entries)
     if status == 0 and key_tag != TAG_EMPTY:
@@ -187,7 +191,6 @@ cdef int table_append(Table* table, uint32_t row, uint32_t cell, uint8_t key_tag
     entry.tag = tag
     entry.key_tag = key_tag
     entry.flags = ENTRY_FRESH if table.tracking else 0
-    head = cell_at(table, row, cell)
     if head.tag == TAG_EMPTY:
         entry.previous = NO_ROW
         head.tag = TAG_CHAIN
@@ -353,5 +356,6 @@ cdef void table_end_interval(Table* table) noexcept nogil:
     table.touched.count = 0
     table.dirty_entries.count = 0
     table.removed_entries.count = 0
+    header_of(table).changing = 0
     timers_clear_changes(&table.event)
     timers_clear_changes(&table.processing)

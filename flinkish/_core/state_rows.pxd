@@ -172,6 +172,7 @@ cdef int table_widen(Table* table, uint32_t stride) noexcept nogil
 cdef int table_put_bytes(Table* table, uint64_t* word, uint32_t old_size, uint32_t size,
                          const char* data, uint64_t* result) noexcept nogil
 
+# Put a value into a cell; EDOM when it heads a chain.
 cdef int table_set(Table* table, uint32_t row, uint32_t cell, uint8_t tag, uint32_t size,
                    const char* data) noexcept nogil
 

@@ -1,6 +1,6 @@
 """Rows of keyed state: an index of keys, cells of values, counts of timers."""
 
-from libc.errno cimport EINVAL, EOVERFLOW
+from libc.errno cimport EDOM, EINVAL, EOVERFLOW
 from libc.string cimport memcmp, memcpy, memmove, memset
 
 from flinkish._core.memory cimport segment_reserve
@@ -13,7 +13,7 @@ from flinkish._core.timers cimport (
     timers_poll,
     timers_remove,
 )
-from flinkish._core.values cimport TAG_EMPTY, bytes_of, hash_bytes
+from flinkish._core.values cimport TAG_CHAIN, TAG_EMPTY, bytes_of, hash_bytes
 
 
 cdef int ids_reserve(Ids* ids) noexcept nogil:
@@ -295,7 +295,10 @@ cdef int table_put_bytes(Table* table, uint64_t* word, uint32_t old_size, uint32
 cdef int table_set(Table* table, uint32_t row, uint32_t cell, uint8_t tag, uint32_t size,
                    const char* data) noexcept nogil:
     cdef Cell* target = cell_at(table, row, cell)
-    cdef int status = table_touch(table, row)
+    cdef int status
+    if target.tag == TAG_CHAIN:
+        return EDOM
+    status = table_touch(table, row)
     if status != 0:
         return status
     if size <= 8 and target.size <= 8:

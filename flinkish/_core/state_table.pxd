@@ -1,10 +1,9 @@
 # The Python face of a table of keyed state, and the one owner of its memory.
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport int32_t, uint32_t
 
-from flinkish._core.memory cimport Segment
+from flinkish._core.state_intern cimport KeyColumn
 from flinkish._core.state_rows cimport Table
-from flinkish._core.timers cimport Timers
 
 
 cdef class StateTable:
@@ -14,9 +13,16 @@ cdef class StateTable:
     cdef public long long processing_time   # ms; decides what has outlived its time
     cdef public long long watermark         # ms
     cdef uint32_t current                   # row of the current key, or NO_ROW
+    cdef public object illegal_state        # classes of errors, for the walls to choose:
+    cdef public object illegal_argument     #   a moment, a value, a type that will not do
+    cdef public object illegal_type
+
+    # `illegal_state` when nothing is open.
+    cdef int check_open(self) except -1
 
     # Make `key` (within `namespace`, unless that is None) the current key.
     cdef int select(self, object key, object namespace, uint32_t key_group) except -1
 
-    # Put mapped segments (nodes, slots, set) under initialised timers.
-    cdef void take_timers(self, Timers* timers, Segment* segments) noexcept
+    # Give each key of a column its row; the error for a bad column names the key.
+    cdef int intern(self, KeyColumn* keys, const int32_t[::1] key_groups,
+                    uint32_t[::1] rows) except -1

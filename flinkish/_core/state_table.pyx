@@ -1,27 +1,27 @@
 """The Python face of a table of keyed state."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
+from posix.unistd cimport close
 
-from flinkish._core.memory cimport (
-    Segment,
-    segment_init,
-    segment_map,
-    segment_raise,
-    segment_release,
-    segment_reserve,
-)
-from flinkish._core.slab cimport slab_init, slab_valid
+from flinkish._core.memory cimport Segment, segment_raise
 from flinkish._core.state_check cimport check_table
+from flinkish._core.state_entries cimport table_end_interval, table_free_row
+from flinkish._core.state_intern cimport (
+    KEY_FOREIGN,
+    KEY_UNTAGGED,
+    KEYS_GOOD,
+    KeyColumn,
+    KeyFault,
+    check_column,
+    intern_column,
+)
+from flinkish._core.state_open cimport table_init, table_map, table_open, table_release
 from flinkish._core.state_rows cimport (
-    LAYOUT_VERSION,
     NO_ROW,
+    TABLE_CELLS,
     TABLE_SEGMENTS,
-    Cell,
-    Entry,
-    Ids,
     Row,
-    Slot,
     TableHeader,
     cell_at,
     header_of,
@@ -30,14 +30,7 @@ from flinkish._core.state_rows cimport (
     table_widen,
 )
 from flinkish._core.timer_log cimport timers_track
-from flinkish._core.timers cimport (
-    Timers,
-    timers_attach,
-    timers_bytes,
-    timers_count,
-    timers_init,
-    timers_release,
-)
+from flinkish._core.timers cimport timers_bytes, timers_count
 from flinkish._core.values cimport (
     TAG_CHAIN,
     TAG_EMPTY,
@@ -48,9 +41,10 @@ from flinkish._core.values cimport (
     decode_key,
     encode_key,
     encode_scoped,
+    value_fits,
 )
 
-cdef uint64_t MAGIC = 0x454C424154534B46  # "FKSTABLE"
+cdef int MOST_KEY_GROUPS = 1 << 15  # Flink's largest parallelism
 cdef int64_t LOWEST = <int64_t>(<uint64_t>1 << 63)
 
 # What a mapped table consists of: a file each, in the order in which `map` takes them.
@@ -73,16 +67,13 @@ cdef class StateTable:
     """
 
     def __cinit__(self):
-        cdef int segment
-        memset(&self.table, 0, sizeof(self.table))
-        for segment in range(6):
-            segment_init((&self.table.header) + segment)
-        segment_init(&self.table.touched.segment)
-        segment_init(&self.table.dirty_entries.segment)
-        segment_init(&self.table.removed_entries.segment)
+        table_init(&self.table)
         self.ready = False
         self.cells = []
         self.current = NO_ROW
+        self.illegal_state = RuntimeError
+        self.illegal_argument = ValueError
+        self.illegal_type = TypeError
         self.processing_time = LOWEST
         self.watermark = LOWEST
 
@@ -90,124 +81,71 @@ cdef class StateTable:
         if first_key_group is None:
             return
         last_key_group = first_key_group if last_key_group is None else last_key_group
-        groups = last_key_group - first_key_group + 1
-        if self.ready or groups < 1:
-            raise ValueError(f"the key groups {first_key_group}..{last_key_group} are no range")
-        segment_raise(-timers_init(&self.table.event, groups))
-        segment_raise(-timers_init(&self.table.processing, groups))
-        self.start(first_key_group, last_key_group)
+        if self.ready or not 0 <= first_key_group <= last_key_group < MOST_KEY_GROUPS:
+            raise ValueError(
+                f"the key groups {first_key_group}..{last_key_group} are no range within "
+                f"0..{MOST_KEY_GROUPS - 1}, or the table is open already"
+            )
+        table_open(&self.table, first_key_group, last_key_group)
+        self.ready = True
         self.track(tracking)
 
-    def start(self, uint16_t first_key_group, uint16_t last_key_group):
-        """Write the header of an empty table; part of opening."""
-        cdef TableHeader* header
-        segment_raise(segment_reserve(&self.table.header, sizeof(TableHeader)))
-        segment_raise(slab_init(&self.table.slab))
-        header = header_of(&self.table)
-        header.magic = MAGIC
-        header.layout = LAYOUT_VERSION
-        header.first_key_group = first_key_group
-        header.last_key_group = last_key_group
-        self.ready = True
-        segment_raise(table_widen(&self.table, <uint32_t>len(self.cells)))
-
-    def map(self, list descriptors not None, uint16_t key_group, *, bint create):
+    def map(self, list descriptors not None, int key_group, *, bint create):
         """Lay the closed table over files: open descriptors in the order of `FILES`.
 
         They are taken over, whatever happens.  With `create` the files are empty; else they
         hold a table of this key group.  ValueError when they do not: the caller then builds
         the table from the log.
         """
-        cdef Segment segments[TABLE_SEGMENTS]
-        cdef int at, status = 0
-        if self.ready or len(descriptors) != TABLE_SEGMENTS:
-            raise ValueError(f"a closed table and {TABLE_SEGMENTS} files are needed")
+        cdef int[TABLE_SEGMENTS] files
+        cdef int at
+        if self.ready or len(descriptors) != TABLE_SEGMENTS or not 0 <= key_group < MOST_KEY_GROUPS:
+            for descriptor in descriptors:
+                close(descriptor)
+            raise ValueError(
+                f"needed are a closed table, {TABLE_SEGMENTS} files and a key group below "
+                f"{MOST_KEY_GROUPS}, not {len(descriptors)} files and key group {key_group}"
+            )
         for at in range(TABLE_SEGMENTS):
-            segment_init(&segments[at])
-            segments[at].fd = descriptors[at]
-            if status == 0:
-                status = segment_map(&segments[at], descriptors[at])
-        for at in range(6):
-            ((&self.table.header) + at)[0] = segments[at]
-        if status == 0:
-            status = -timers_init(&self.table.event, 1)
-        if status == 0:
-            status = -timers_init(&self.table.processing, 1)
-        if status == 0:
-            self.take_timers(&self.table.event, segments + 6)
-            self.take_timers(&self.table.processing, segments + 9)
-        else:
-            for at in range(6, TABLE_SEGMENTS):
-                segment_release(&segments[at])
+            files[at] = descriptors[at]
         try:
-            segment_raise(status)
-            if create:
-                segment_raise(-timers_attach(&self.table.event))
-                segment_raise(-timers_attach(&self.table.processing))
-                self.start(key_group, key_group)
-            else:
-                self.verify(key_group)
-                self.ready = True
-                segment_raise(table_widen(&self.table, <uint32_t>len(self.cells)))
+            table_map(&self.table, files, key_group, create)
+            self.ready = True
+            segment_raise(table_widen(&self.table, <uint32_t>len(self.cells)))
             self.track(True)
         except BaseException:
             self.close()
             raise
 
-    cdef void take_timers(self, Timers* timers, Segment* segments) noexcept:
-        timers.nodes = segments[0]
-        timers.slots = segments[1]
-        timers.sets[0] = segments[2]
-
-    def verify(self, uint16_t key_group):
-        """ValueError unless the mapped files can hold a table of this key group."""
-        cdef TableHeader* header
-        cdef uint64_t row_size
-        if self.table.header.size < sizeof(TableHeader):
-            raise ValueError("the header of a table file is cut short")
-        header = header_of(&self.table)
-        if header.magic != MAGIC or header.layout != LAYOUT_VERSION:
-            raise ValueError(
-                f"the table files have the layout {header.layout}, this version reads {LAYOUT_VERSION}"
-            )
-        if header.first_key_group != key_group or header.last_key_group != key_group:
-            raise ValueError(f"the table files are of key group {header.first_key_group}, not {key_group}")
-        row_size = sizeof(Row) + <uint64_t>header.stride * sizeof(Cell)
-        if header.rows * row_size > self.table.rows.size \
-                or header.index_size * sizeof(Slot) > self.table.index.size \
-                or header.entries * sizeof(Entry) > self.table.entries.size \
-                or header.map_index_size * sizeof(Slot) > self.table.map_index.size \
-                or not slab_valid(&self.table.slab) \
-                or timers_attach(&self.table.event) != 0 \
-                or timers_attach(&self.table.processing) != 0:
-            raise ValueError("the table files are shorter than their header says")
-
     def track(self, bint tracking):
-        """Whether what changes is kept for the log."""
+        """Whether what changes is kept for the log; what was kept so far is forgotten."""
+        self.check_open()
+        table_end_interval(&self.table)
+        self.current = NO_ROW
         self.table.tracking = tracking
         timers_track(&self.table.event, tracking)
         timers_track(&self.table.processing, tracking)
 
     def close(self):
         """Release all memory and files.  The table holds nothing afterwards."""
-        cdef int segment
         self.ready = False
         self.current = NO_ROW
-        for segment in range(6):
-            segment_release((&self.table.header) + segment)
-        segment_release(&self.table.touched.segment)
-        segment_release(&self.table.dirty_entries.segment)
-        segment_release(&self.table.removed_entries.segment)
-        timers_release(&self.table.event)
-        timers_release(&self.table.processing)
+        table_release(&self.table)
 
     def __dealloc__(self):
-        self.close()
+        table_release(&self.table)
+
+    cdef int check_open(self) except -1:
+        if not self.ready:
+            raise self.illegal_state("this table is closed; open it with `map`, or make a new one")
+        return 0
 
     # --- cells
 
     def add_cell(self, description):
         """The number of a new cell in every row; `description` is kept in `cells`."""
+        if len(self.cells) >= TABLE_CELLS:
+            raise ValueError(f"a table has at most {TABLE_CELLS} cells; use a map state for many values")
         if self.ready:
             segment_raise(table_widen(&self.table, <uint32_t>len(self.cells) + 1))
         self.cells.append(description)
@@ -241,7 +179,9 @@ cdef class StateTable:
 
     def key_of(self, uint32_t row):
         """The key of a row."""
-        cdef Row* found = row_at(&self.table, row)
+        cdef Row* found
+        self.check_open()
+        found = row_at(&self.table, row)
         if row >= header_of(&self.table).rows or found.tag == TAG_EMPTY:
             raise ValueError(f"there is no row {row}")
         return decode_key(found.tag, found.size,
@@ -249,79 +189,116 @@ cdef class StateTable:
 
     def check_key_group(self, uint32_t key_group):
         """ValueError for a key group that is not this table's."""
-        cdef TableHeader* header = header_of(&self.table)
-        if not self.ready:
-            raise ValueError("this table is closed")
+        cdef TableHeader* header
+        self.check_open()
+        header = header_of(&self.table)
         if not header.first_key_group <= key_group <= header.last_key_group:
             raise ValueError(
                 f"key group {key_group} is not in {header.first_key_group}..{header.last_key_group}"
             )
 
-    def check_key_groups(self, const int32_t[::1] key_groups, Py_ssize_t count):
-        """ValueError unless there are `count` key groups, all of them this table's."""
-        if key_groups.shape[0] != count:
-            raise ValueError(f"{count} keys came with {key_groups.shape[0]} key groups")
-        for at in range(count):
+    cdef int intern(self, KeyColumn* keys, const int32_t[::1] key_groups,
+                    uint32_t[::1] rows) except -1:
+        cdef KeyFault fault
+        cdef Py_ssize_t at = 0
+        cdef int status = 0
+        self.check_open()
+        self.check_lengths(keys.count, key_groups, rows)
+        if keys.count == 0:
+            return 0
+        keys.key_groups = NULL if key_groups is None else &key_groups[0]
+        with nogil:
+            fault = check_column(&self.table, keys, &at)
+            if fault == KEYS_GOOD:
+                status = intern_column(&self.table, keys, &rows[0])
+        if fault == KEY_FOREIGN:
             self.check_key_group(key_groups[at])
+        if fault == KEY_UNTAGGED:
+            raise ValueError(f"key {at} does not begin with its tag, as packed keys do")
+        if fault != KEYS_GOOD:
+            raise ValueError(
+                f"key {at} is said to be at {keys.offsets[at]}..{keys.offsets[at + 1]} in "
+                f"{keys.text_size} bytes"
+            )
+        segment_raise(status)
+        return 0
+
+    def check_lengths(self, Py_ssize_t count, const int32_t[::1] key_groups, uint32_t[::1] rows):
+        """ValueError unless `count` keys come with as many rows and, if need be, key groups."""
+        if rows.shape[0] != count:
+            raise ValueError(f"{count} keys need as many rows, not {rows.shape[0]}")
+        if key_groups is not None:
+            if key_groups.shape[0] != count:
+                raise ValueError(f"{count} keys came with {key_groups.shape[0]} key groups")
+        elif header_of(&self.table).first_key_group != header_of(&self.table).last_key_group:
+            raise ValueError("keys need their key groups: this table has more than one")
 
     def intern_ints(self, const int64_t[::1] keys not None, const int32_t[::1] key_groups,
                     uint32_t[::1] rows not None, uint8_t tag=TAG_INT):
         """Write the row of each int key to `rows`; `key_groups` may be None for the only one."""
-        cdef Py_ssize_t at, count = keys.shape[0]
-        cdef uint16_t group = <uint16_t>header_of(&self.table).first_key_group
-        cdef int status = 0
-        if rows.shape[0] != count:
-            raise ValueError(f"{count} keys need as many rows, not {rows.shape[0]}")
-        if key_groups is not None:
-            self.check_key_groups(key_groups, count)
-        with nogil:
-            for at in range(count):
-                if key_groups is not None:
-                    group = <uint16_t>key_groups[at]
-                status = table_intern(&self.table, tag, 8, <const char*>&keys[at], group, &rows[at])
-                if status != 0:
-                    break
-        segment_raise(status)
+        cdef KeyColumn column
+        if tag == TAG_EMPTY or not value_fits(tag, 8):
+            raise ValueError(f"keys of eight bytes cannot have the tag {tag}")
+        memset(&column, 0, sizeof(column))
+        column.count = keys.shape[0]
+        column.tag = tag
+        if column.count:
+            column.numbers = &keys[0]
+        self.intern(&column, key_groups, rows)
 
     def intern_strings(self, const int32_t[::1] offsets not None, const uint8_t[::1] data not None,
                        const int32_t[::1] key_groups, uint32_t[::1] rows not None,
                        uint8_t tag=TAG_STR):
-        """As `intern_ints`, for UTF-8 strings i at data[offsets[i]:offsets[i + 1]]."""
-        cdef Py_ssize_t at, count = rows.shape[0]
-        cdef uint16_t group = <uint16_t>header_of(&self.table).first_key_group
-        cdef const char* text = ""
-        cdef int status = 0
-        if offsets.shape[0] != count + 1 or (count and offsets[count] > data.shape[0]):
-            raise ValueError(f"{count} strings need {count + 1} offsets within the data")
-        if data.shape[0]:
-            text = <const char*>&data[0]
-        if key_groups is not None:
-            self.check_key_groups(key_groups, count)
-        with nogil:
-            for at in range(count):
-                if key_groups is not None:
-                    group = <uint16_t>key_groups[at]
-                status = table_intern(&self.table, tag, <uint32_t>(offsets[at + 1] - offsets[at]),
-                                      text + offsets[at], group, &rows[at])
-                if status != 0:
-                    break
-        segment_raise(status)
+        """As `intern_ints`, for UTF-8 strings i at data[offsets[i]:offsets[i + 1]].
+
+        Without a tag (TAG_EMPTY) each string begins with its own.
+        """
+        cdef KeyColumn column
+        memset(&column, 0, sizeof(column))
+        column.count = rows.shape[0]
+        column.tag = tag
+        if offsets.shape[0] != column.count + 1:
+            raise ValueError(
+                f"{column.count} rows need {column.count + 1} offsets of keys, not {offsets.shape[0]}"
+            )
+        column.offsets = &offsets[0]
+        column.text_size = data.shape[0]
+        column.text = ""
+        if column.text_size:
+            column.text = <const char*>&data[0]
+        self.intern(&column, key_groups, rows)
+
+    def intern_packed(self, const int32_t[::1] offsets not None, const uint8_t[::1] data not None,
+                      const int32_t[::1] key_groups, uint32_t[::1] rows not None):
+        """As `intern_strings`, for keys that `pack_key` packed: the tag is their first byte."""
+        self.intern_strings(offsets, data, key_groups, rows, TAG_EMPTY)
 
     def intern_objects(self, list keys not None, const int32_t[::1] key_groups,
                        uint32_t[::1] rows not None):
         """As `intern_ints`, for keys of any type."""
         cdef Py_ssize_t at, count = len(keys)
-        cdef uint16_t group = <uint16_t>header_of(&self.table).first_key_group
+        cdef uint16_t group
         cdef Encoded out
-        if rows.shape[0] != count:
-            raise ValueError(f"{count} keys need as many rows, not {rows.shape[0]}")
-        if key_groups is not None:
-            self.check_key_groups(key_groups, count)
+        self.check_open()
+        self.check_lengths(count, key_groups, rows)
+        group = <uint16_t>header_of(&self.table).first_key_group
         for at in range(count):
             if key_groups is not None:
+                self.check_key_group(key_groups[at])
                 group = <uint16_t>key_groups[at]
             owner = encode_key(keys[at], &out)
             segment_raise(table_intern(&self.table, out.tag, out.size, out.data, group, &rows[at]))
+
+    def forget(self, uint32_t row):
+        """Remove a key with all its state; its timers must be gone.  Not for a tracked table."""
+        self.check_open()
+        if row >= header_of(&self.table).rows or row_at(&self.table, row).tag == TAG_EMPTY:
+            raise ValueError(f"there is no row {row}")
+        if row_at(&self.table, row).timers or self.table.tracking:
+            raise RuntimeError("a key with timers, or of a logged table, cannot be forgotten")
+        table_free_row(&self.table, row)
+        if row == self.current:
+            self.current = NO_ROW
 
     # --- what is held
 
@@ -329,6 +306,9 @@ cdef class StateTable:
         """Keys that have something in this cell."""
         cdef uint32_t row
         cdef Py_ssize_t found = 0
+        self.check_open()
+        if cell >= header_of(&self.table).stride:
+            raise ValueError(f"there is no cell {cell}, only {header_of(&self.table).stride}")
         for row in range(header_of(&self.table).rows):
             if row_at(&self.table, row).tag != TAG_EMPTY \
                     and cell_at(&self.table, row, cell).tag != TAG_EMPTY:
@@ -338,27 +318,33 @@ cdef class StateTable:
     @property
     def number_of_keys(self):
         """Keys that have a row."""
+        self.check_open()
         return header_of(&self.table).live_rows
 
     @property
     def number_of_event_timers(self):
         """Event-time timers registered."""
+        self.check_open()
         return timers_count(&self.table.event)
 
     @property
     def number_of_processing_timers(self):
         """Processing-time timers registered."""
+        self.check_open()
         return timers_count(&self.table.processing)
 
     @property
     def memory_bytes(self):
         """Bytes reserved, timers included."""
-        cdef Py_ssize_t total = timers_bytes(&self.table.event) + timers_bytes(&self.table.processing)
+        cdef Py_ssize_t total
         cdef int segment
+        self.check_open()
+        total = timers_bytes(&self.table.event) + timers_bytes(&self.table.processing)
         for segment in range(6):
             total += ((&self.table.header) + segment).size
         return total
 
     def _check(self):
         """AssertionError unless every invariant of the table holds."""
+        self.check_open()
         check_table(&self.table)

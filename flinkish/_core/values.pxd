@@ -40,11 +40,22 @@ cdef object encode_key(object key, Encoded* out)
 # Encode a key within a namespace (anything that encode_key takes).
 cdef object encode_scoped(object key, object namespace, Encoded* out)
 
+# ValueError for bytes that are no value.
 cdef object decode_value(uint8_t tag, uint32_t size, const char* data)
 
 # The key of a TAG_SCOPED value, or of any other its own value.
 cdef object decode_key(uint8_t tag, uint32_t size, const char* data)
 cdef object decode_namespace(uint8_t tag, uint32_t size, const char* data)
+
+# Whether a value, key or scoped key with this tag can have this size.
+cdef inline bint value_fits(uint8_t tag, uint32_t size) noexcept nogil:
+    if tag == TAG_INT or tag == TAG_FLOAT or TAG_DATE <= tag <= TAG_INSTANT:
+        return size == 8
+    if tag == TAG_BOOL:
+        return size == 1
+    if tag == TAG_EMPTY or tag == TAG_NONE:
+        return size == 0
+    return tag <= TAG_SCOPED and tag != TAG_CHAIN
 
 # Where the bytes of a (size, word) pair are: in the word, or in a slab at offset word.
 cdef inline const char* bytes_of(uint32_t size, const uint64_t* word, const char* slab) noexcept nogil:

@@ -5,6 +5,7 @@ else is pickled: states come from and go to checkpoints that Spark itself trusts
 pickled functions.
 """
 
+import decimal
 import pickle
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -25,6 +26,8 @@ from flinkish._core.memory cimport mix64
 
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
+    int Py_EnterRecursiveCall(const char* where) except -1
+    void Py_LeaveRecursiveCall()
 
 cdef object _dumps = pickle.dumps
 cdef object _loads = pickle.loads
@@ -35,6 +38,10 @@ cdef object _date = date
 cdef object _datetime = datetime
 cdef object _Decimal = Decimal
 cdef object _timedelta = timedelta
+# Takes zeros off and rounds nothing.
+cdef object _EXACT = decimal.Context(
+    prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN
+)
 
 cdef Py_ssize_t LARGEST = 0xFFFFFFF0
 
@@ -91,6 +98,8 @@ cdef object encode_key(object key, Encoded* out):
     if PyFloat_CheckExact(key):
         real = PyFloat_AS_DOUBLE(key)
         memcpy(&number, &real, 8)
+        if real != real:
+            number = <int64_t>0x7FF8000000000000  # there are many NaNs, but one key
         return _put_int(number, TAG_FLOAT, out)
     if key is True or key is False:
         return _put_bytes(None, b"\1" if key else b"\0", 1, TAG_BOOL, out)
@@ -110,7 +119,7 @@ cdef object _encode_rare_key(object key, Encoded* out):
     if isinstance(key, _date):
         return _put_int(key.toordinal(), TAG_DATE, out)
     if isinstance(key, _Decimal):
-        return _put_object(str(key.normalize()).encode(), TAG_DECIMAL, out)
+        return _put_object(str(key.normalize(_EXACT)).encode() if key else b"0", TAG_DECIMAL, out)
     if isinstance(key, str):
         return encode_key(str(key), out)
     if isinstance(key, float):
@@ -133,11 +142,15 @@ cdef bytes _encode_elements(tuple elements):
     cdef Encoded out
     cdef object owner
     cdef list parts = []
-    for element in elements:
-        owner = encode_key(element, &out)
-        parts.append(PyBytes_FromStringAndSize(<char*>&out.tag, 1))
-        parts.append(PyBytes_FromStringAndSize(<char*>&out.size, 4))
-        parts.append(PyBytes_FromStringAndSize(out.data, out.size))
+    Py_EnterRecursiveCall(b" in a key of tuples within tuples")
+    try:
+        for element in elements:
+            owner = encode_key(element, &out)
+            parts.append(PyBytes_FromStringAndSize(<char*>&out.tag, 1))
+            parts.append(PyBytes_FromStringAndSize(<char*>&out.size, 4))
+            parts.append(PyBytes_FromStringAndSize(out.data, out.size))
+    finally:
+        Py_LeaveRecursiveCall()
     return b"".join(parts)
 
 
@@ -148,6 +161,11 @@ cdef object encode_scoped(object key, object namespace, Encoded* out):
 cdef object decode_value(uint8_t tag, uint32_t size, const char* data):
     cdef int64_t number = 0
     cdef double real
+    if not value_fits(tag, size):
+        raise ValueError(
+            f"a stored value has the tag {tag} and {size} bytes, which no value has; it is damaged, "
+            "or was written by a newer flinkish"
+        )
     if tag == TAG_INT:
         memcpy(&number, data, 8)
         return number
@@ -180,22 +198,24 @@ cdef object _decode_rare(uint8_t tag, uint32_t size, const char* data):
         return _date.fromordinal(number)
     if tag == TAG_DATETIME:
         return _EPOCH + _timedelta(microseconds=number)
-    if tag == TAG_INSTANT:
-        return _EPOCH_UTC + _timedelta(microseconds=number)
-    raise ValueError(f"a stored value has the unknown tag {tag}; was it written by a newer flinkish?")
+    return _EPOCH_UTC + _timedelta(microseconds=number)
 
 
 cdef tuple _decode_elements(uint32_t size, const char* data):
     cdef list elements = []
     cdef uint32_t at = 0, length = 0
-    while at < size:
-        if size - at < 5:
-            raise ValueError("a stored tuple is cut short")
-        memcpy(&length, data + at + 1, 4)
-        if size - at - 5 < length:
-            raise ValueError("a stored tuple is cut short")
-        elements.append(decode_value(<uint8_t>data[at], length, data + at + 5))
-        at += 5 + length
+    Py_EnterRecursiveCall(b" in a stored tuple of tuples")
+    try:
+        while at < size:
+            if size - at < 5:
+                raise ValueError("a stored tuple is cut short")
+            memcpy(&length, data + at + 1, 4)
+            if size - at - 5 < length:
+                raise ValueError("a stored tuple is cut short")
+            elements.append(decode_value(<uint8_t>data[at], length, data + at + 5))
+            at += 5 + length
+    finally:
+        Py_LeaveRecursiveCall()
     return tuple(elements)
 
 
@@ -222,3 +242,10 @@ cdef uint32_t hash_bytes(uint8_t tag, uint32_t size, const char* data) noexcept 
         memcpy(&word, data + at, size - at)
         mixed = mix64(mixed ^ word)
     return <uint32_t>(mixed ^ (mixed >> 32))
+
+
+def pack_key(key):
+    """A key as bytes, tag first: the form in which it travels to its table."""
+    cdef Encoded out
+    cdef object owner = encode_key(key, &out)
+    return PyBytes_FromStringAndSize(<char*>&out.tag, 1) + PyBytes_FromStringAndSize(out.data, out.size)

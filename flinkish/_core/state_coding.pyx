@@ -1,0 +1,61 @@
+"""What the values of a state may be; described in ``state_coding.pxd``."""
+
+from cpython.long cimport PyLong_AsLongLongAndOverflow
+from libc.stdint cimport int64_t
+
+cdef tuple NAMES = (
+    "any", "int64", "int32", "int16", "int8", "float64", "boolean", "string", "binary",
+)
+
+
+cdef Coding coding_of(str name) except *:
+    if name not in NAMES:
+        raise ValueError(f"a state holds values of one of {', '.join(NAMES)}, not {name!r}")
+    return <Coding>NAMES.index(name)
+
+
+cdef object coerce_value(object value, Coding coding, StateTable table, str state):
+    if coding == ANY:
+        return value
+    if coding <= INT8:
+        return _coerce_int(value, coding, table, state)
+    if coding == FLOAT64:
+        if type(value) is float:
+            return value
+        if not isinstance(value, bool) and hasattr(value, "__float__"):
+            return float(value)
+    elif coding == BOOLEAN:
+        if value is True or value is False:
+            return value
+    elif coding == STRING:
+        if isinstance(value, str):
+            return str(value)
+    elif isinstance(value, (bytes, bytearray)):
+        return bytes(value)
+    raise _mismatch(value, coding, table, state)
+
+
+cdef object _coerce_int(object value, Coding coding, StateTable table, str state):
+    cdef int overflow = 0
+    cdef int64_t number, limit
+    if type(value) is not int:
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise _mismatch(value, coding, table, state)
+        value = value.__index__()
+    number = PyLong_AsLongLongAndOverflow(value, &overflow)
+    if coding != INT64 and not overflow:
+        limit = <int64_t>1 << (31 if coding == INT32 else 15 if coding == INT16 else 7)
+        overflow = number < -limit or number >= limit
+    if overflow:
+        raise table.illegal_argument(
+            f"the state {state!r} was given {value}, which does not fit {NAMES[coding]}"
+        )
+    return value
+
+
+cdef object _mismatch(object value, Coding coding, StateTable table, str state):
+    """The error for a value of a wrong type."""
+    return table.illegal_type(
+        f"the state {state!r} holds {NAMES[coding]} values and was given "
+        f"{value!r} of type {type(value).__name__}; change the value or the descriptor's type"
+    )

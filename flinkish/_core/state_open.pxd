@@ -1,0 +1,20 @@
+# The life of a table: on the heap, or over the files of one key group.
+#
+# A table is empty (nothing is owned), then open, then empty again.  `table_init` makes it empty
+# the first time; after any failure of the others `table_release` does.
+
+from libc.stdint cimport uint32_t
+
+from flinkish._core.state_rows cimport Table
+
+cdef void table_init(Table* table) noexcept nogil
+
+# Free all memory and close all files; an empty table may be released again.
+cdef void table_release(Table* table) noexcept nogil
+
+# Open an empty table on the heap, for these key groups.
+cdef int table_open(Table* table, uint32_t first_key_group, uint32_t last_key_group) except -1
+
+# Open an empty table over TABLE_SEGMENTS files, which are taken over, after a failure too.  They
+# are empty with `create`, else ValueError unless they hold a committed table of `key_group`.
+cdef int table_map(Table* table, const int* files, uint32_t key_group, bint create) except -1

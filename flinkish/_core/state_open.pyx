@@ -1,0 +1,140 @@
+"""Make, map and release tables; described in ``state_open.pxd``."""
+
+from libc.stdint cimport uint64_t
+from libc.string cimport memset
+
+from flinkish._core.memory cimport (
+    Segment,
+    segment_init,
+    segment_map,
+    segment_raise,
+    segment_release,
+    segment_reserve,
+)
+from flinkish._core.slab cimport slab_init, slab_valid
+from flinkish._core.state_rows cimport (
+    LAYOUT_VERSION,
+    TABLE_CELLS,
+    TABLE_SEGMENTS,
+    Cell,
+    Entry,
+    Row,
+    Slot,
+    TableHeader,
+    header_of,
+)
+from flinkish._core.timers cimport Timers, timers_attach, timers_init, timers_release
+
+cdef uint64_t MAGIC = 0x454C424154534B46  # "FKSTABLE"
+cdef enum:
+    OWN_SEGMENTS = 6    # header to map_index; the others are the timers'
+
+
+cdef void table_init(Table* table) noexcept nogil:
+    cdef int at
+    memset(table, 0, sizeof(Table))
+    for at in range(OWN_SEGMENTS):
+        segment_init((&table.header) + at)
+    segment_init(&table.touched.segment)
+    segment_init(&table.dirty_entries.segment)
+    segment_init(&table.removed_entries.segment)
+
+
+cdef void table_release(Table* table) noexcept nogil:
+    cdef int at
+    for at in range(OWN_SEGMENTS):
+        segment_release((&table.header) + at)
+    segment_release(&table.touched.segment)
+    segment_release(&table.dirty_entries.segment)
+    segment_release(&table.removed_entries.segment)
+    timers_release(&table.event)
+    timers_release(&table.processing)
+    table_init(table)
+
+
+cdef int table_open(Table* table, uint32_t first_key_group, uint32_t last_key_group) except -1:
+    segment_raise(-timers_init(&table.event, last_key_group - first_key_group + 1))
+    segment_raise(-timers_init(&table.processing, last_key_group - first_key_group + 1))
+    return start(table, first_key_group, last_key_group)
+
+
+cdef int start(Table* table, uint32_t first_key_group, uint32_t last_key_group) except -1:
+    """Write the header of an empty table."""
+    cdef TableHeader* header
+    segment_raise(segment_reserve(&table.header, sizeof(TableHeader)))
+    segment_raise(slab_init(&table.slab))
+    header = header_of(table)
+    header.magic = MAGIC
+    header.layout = LAYOUT_VERSION
+    header.first_key_group = first_key_group
+    header.last_key_group = last_key_group
+    return 0
+
+
+cdef int table_map(Table* table, const int* files, uint32_t key_group, bint create) except -1:
+    segment_raise(map_segments(table, files))
+    if not create:
+        return verify(table, key_group)
+    segment_raise(-timers_attach(&table.event))
+    segment_raise(-timers_attach(&table.processing))
+    return start(table, key_group, key_group)
+
+
+cdef int map_segments(Table* table, const int* files) noexcept nogil:
+    """Map each file and put it where it belongs, or close them all."""
+    cdef Segment[TABLE_SEGMENTS] segments
+    cdef Segment* at = segments
+    cdef Timers* timers
+    cdef int i, status = 0
+    for i in range(TABLE_SEGMENTS):
+        segment_init(&segments[i])
+        segments[i].fd = files[i]
+        if status == 0:
+            status = segment_map(&segments[i], files[i])
+    if status == 0:
+        status = -timers_init(&table.event, 1)
+    if status == 0:
+        status = -timers_init(&table.processing, 1)
+    if status != 0:
+        for i in range(TABLE_SEGMENTS):
+            segment_release(&segments[i])
+        return status
+    for i in range(OWN_SEGMENTS):
+        ((&table.header) + i)[0] = at[0]
+        at += 1
+    for i in range(2):
+        timers = &table.processing if i else &table.event
+        timers.nodes = at[0]
+        timers.slots = at[1]
+        timers.sets[0] = at[2]
+        at += 3
+    return 0
+
+
+cdef int verify(Table* table, uint32_t key_group) except -1:
+    """ValueError unless what was mapped can be a committed table of this key group."""
+    cdef TableHeader* header = header_of(table)
+    cdef uint64_t row_size
+    if table.header.size < sizeof(TableHeader):
+        raise ValueError("the header of a table file is cut short")
+    if header.magic != MAGIC or header.layout != LAYOUT_VERSION:
+        raise ValueError(
+            f"the table files have the layout {header.layout}, this version reads {LAYOUT_VERSION}"
+        )
+    if header.first_key_group != key_group or header.last_key_group != key_group:
+        raise ValueError(
+            f"the table files are of key group {header.first_key_group}, not {key_group}"
+        )
+    if header.changing:
+        raise ValueError("the table files hold changes that were never committed")
+    row_size = sizeof(Row) + <uint64_t>header.stride * sizeof(Cell)
+    if header.stride > TABLE_CELLS \
+            or header.rows * row_size > table.rows.size \
+            or header.index_size * sizeof(Slot) > table.index.size \
+            or header.entries * sizeof(Entry) > table.entries.size \
+            or header.map_index_size * sizeof(Slot) > table.map_index.size \
+            or not slab_valid(&table.slab) \
+            or timers_attach(&table.event) != 0 \
+            or timers_attach(&table.processing) != 0:
+        raise ValueError("the table files are shorter than their header says")
+    return 0

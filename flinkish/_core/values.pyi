@@ -1,0 +1,3 @@
+"""Values and keys as tagged bytes."""
+
+def pack_key(key: object) -> bytes: ...

@@ -14,7 +14,7 @@ cdef class StateHandle:
     cdef uint32_t cell
     cdef readonly str name
     cdef Coding coding
-    cdef int64_t ttl                # ms; 0: lives for ever
+    cdef readonly int64_t ttl       # ms; 0: lives for ever
     cdef bint renew_on_read
     cdef bint show_expired
 

@@ -13,6 +13,8 @@ class StateHandle:
 
     @property
     def name(self) -> str: ...
+    @property
+    def ttl(self) -> int: ...
     def __init__(
         self,
         table: StateTable,

@@ -218,7 +218,8 @@ class GroupState:
 
     def _rewrite(self, head: Head, key_group: int) -> Head:
         """Replace the log by the whole state."""
-        self._backend.expire()
+        if self._backend.expire():
+            state_log.commit(self._backend.table)
         whole = state_log.dump(self._backend.table, key_group)
         frame = seal(KIND_LOG, FORMAT_VERSION, key_group, whole)
         for sequence in range(head.first, head.next):

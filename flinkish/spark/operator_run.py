@@ -20,6 +20,7 @@ from flinkish.common.elements import MIN_TIMESTAMP
 from flinkish.common.errors import SchemaMismatchError
 from flinkish.common.output_tag import OutputTag
 from flinkish.functions import KeyedProcessFunction
+from flinkish.operators.base import add_note
 from flinkish.operators.runtime_context import KeyedRuntimeContext
 from flinkish.spark.packing import NULL_KEY_GROUP, write_payload
 from flinkish.spark.plan import AFTER_WATERMARK, EVENT_TIME, KEY, MAIN, OperatorPlan
@@ -42,6 +43,8 @@ COUNTERS = (
     "compactions",
     "checkpoint_bytes",
 )
+
+_BLOCK = 512
 
 _NO_PROCESSING_TIME = (
     "this operator serves no processing-time timers, since Spark then runs a batch at every "
@@ -146,6 +149,15 @@ class OperatorRun:
         self.table.processing_time = now
         self.table.watermark = watermark
 
+    def explain(self, error: BaseException) -> None:
+        """Note on an error where it happened."""
+        name = type(self._function).__name__
+        add_note(
+            error,
+            f"raised in operator {self._plan.uid!r} ({name}), key group {self._key_group}, for the "
+            f"key {self.engine.last_key!r} or before it",
+        )
+
     def advance(self, watermark: int, now: int) -> None:
         """Move the watermark (ms) and fire what is due on both clocks."""
         self.engine.advance_watermark(watermark)
@@ -168,8 +180,12 @@ class OperatorRun:
         if self._plan.timed:
             # Without event time an element has the lowest; the engine knows it as none.
             times = pc.fill_null(batch.column(EVENT_TIME), MIN_TIMESTAMP).to_numpy()
-        values = RecordReader(batch.select(self._plan.schema.names)).rows()
-        self.engine.process_batch(values, rows, times)
+        reader = RecordReader(batch.select(self._plan.schema.names))
+        # In blocks, so that the rows of one are still in the processor's cache when they are used.
+        for start in range(0, len(rows), _BLOCK):
+            stop = min(start + _BLOCK, len(rows))
+            block = times[start:stop] if times is not None else None
+            self.engine.process_batch(reader.rows(start, stop), rows[start:stop], block)
 
     def key_rows(self, batch: pa.RecordBatch) -> np.ndarray:
         """The table's rows of the keys of a batch."""

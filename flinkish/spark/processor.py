@@ -101,7 +101,8 @@ class KeyGroupProcessor(StatefulProcessor):
             results += run.take_outputs(AFTER_WATERMARK)
             timer = self._spark_timer(run, head.timer if head else None, spark_watermark, now)
             self._state.commit(timer, watermark)
-        except BaseException:
+        except BaseException as error:
+            run.explain(error)
             self._state.abandon()
             raise
         results.append(Result(key_group, counters=run.take_counters() | self._state.counters))

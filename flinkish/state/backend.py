@@ -15,6 +15,7 @@ from flinkish._core.keyed_state import (
     StateHandle,
     ValueCell,
 )
+from flinkish._core.state_expiry import sweep
 from flinkish._core.state_table import StateTable
 from flinkish.common.durations import to_millis
 from flinkish.common.errors import CorruptStateError, IllegalArgumentError, StateMigrationError
@@ -96,6 +97,7 @@ class KeyedStateBackend:
         self.table = table
         self._declared: dict[str, tuple[StateDeclaration, int]] = {}
         self._handles: dict[str, StateHandle] = {}
+        self._kept_until_read: set[str] = set()
 
     @property
     def declarations(self) -> list[StateDeclaration]:
@@ -111,6 +113,9 @@ class KeyedStateBackend:
         handle = self._handles.get(descriptor.get_name())
         if handle is None:
             handle = self._handles[descriptor.get_name()] = self._make(descriptor, cell)
+            ttl = descriptor.ttl_config
+            if ttl is not None and not ttl.get_cleanup_strategies().is_cleanup_in_background():
+                self._kept_until_read.add(descriptor.get_name())
         return handle
 
     def reconcile(self, declarations: Iterable[StateDeclaration]) -> list[int]:
@@ -178,8 +183,17 @@ class KeyedStateBackend:
                 raise CorruptStateError(str(error), key_group=group) from error
 
     def expire(self) -> int:
-        """Remove everything that has outlived its time; how many values and entries it was."""
-        return 0
+        """Remove everything that has outlived its time; how many values and entries it was.
+
+        Only of states whose descriptors this program has given, and that do not forbid it
+        (`disable_cleanup_in_background`).
+        """
+        expiries = []
+        for name, handle in self._handles.items():
+            declaration, cell = self._declared[name]
+            if handle.ttl and name not in self._kept_until_read:
+                expiries.append((cell, declaration.kind in ("list", "map"), handle.ttl))
+        return sweep(self.table, expiries) if expiries else 0
 
     def number_of_entries(self) -> int:
         """Keys with something in a state, summed over all states."""

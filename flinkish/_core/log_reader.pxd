@@ -1,3 +1,5 @@
+# Apply the log of a table; `state_log.pxd` describes the form.
+
 from flinkish._core.bytestream cimport Reader
 from flinkish._core.state_rows cimport Ids, Table
 

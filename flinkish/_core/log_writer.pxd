@@ -1,3 +1,5 @@
+# Write the log of a table; `state_log.pxd` describes the form.
+
 from flinkish._core.bytestream cimport Writer
 from flinkish._core.state_rows cimport Ids, Table
 

@@ -5,7 +5,7 @@
 # is known by its slot is removed without a search.  Four children fill a cache line when the
 # root stands 48 bytes after a multiple of 64.
 #
-# Nothing here can fail; the caller counts the nodes.
+# The caller counts the nodes.
 
 from libc.stdint cimport int64_t, uint32_t
 
@@ -59,6 +59,9 @@ cdef void heap_erase_top(TimerNode* nodes, TimerSlot* slots, const uint32_t* hol
 
 # Make a heap of nodes in any order.  O(count).
 cdef void heapify(TimerNode* nodes, TimerSlot* slots, size_t count) noexcept nogil
+
+# Make the sequences 0, 1, 2, ... in the order of those there are.  0, or -ENOMEM without change.
+cdef int heap_renumber(TimerNode* nodes, size_t count) noexcept nogil
 
 # Sort by (timestamp, sequence).  `spare` has room for `count` nodes; what it holds is lost.
 cdef void sort_nodes(TimerNode* nodes, TimerNode* spare, size_t count) noexcept nogil

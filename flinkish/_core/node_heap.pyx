@@ -1,6 +1,8 @@
 """An indexed 4-ary heap of timers and a sort for them; described in ``node_heap.pxd``."""
 
+from libc.errno cimport ENOMEM
 from libc.stdint cimport uint64_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 cdef enum:
@@ -58,6 +60,7 @@ cdef void heap_erase(TimerNode* nodes, TimerSlot* slots, size_t index,
     cdef TimerNode last = nodes[count - 1]
     if index == count - 1:
         return
+    prefetch(&nodes[HEAP_ARITY * index + 1])
     if index != 0 and node_before(&last, &nodes[(index - 1) // HEAP_ARITY]):
         heap_up(nodes, slots, index, last)
     else:
@@ -84,6 +87,23 @@ cdef void heapify(TimerNode* nodes, TimerSlot* slots, size_t count) noexcept nog
     while index != 0:
         index -= 1
         heap_down(nodes, slots, index, nodes[index], count)
+
+
+cdef int heap_renumber(TimerNode* nodes, size_t count) noexcept nogil:
+    cdef TimerNode* order = <TimerNode*>malloc(2 * count * sizeof(TimerNode) + 1)
+    cdef size_t i
+    if order == NULL:
+        return -ENOMEM
+    # Sort (sequence, index) by giving all nodes one timestamp.
+    for i in range(count):
+        order[i].timestamp = 0
+        order[i].sequence = nodes[i].sequence
+        order[i].slot = <uint32_t>i
+    sort_nodes(order, order + count, count)
+    for i in range(count):
+        nodes[order[i].slot].sequence = <uint32_t>i
+    free(order)
+    return 0
 
 
 cdef void sort_nodes(TimerNode* nodes, TimerNode* spare, size_t count) noexcept nogil:

@@ -6,42 +6,18 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from flinkish._core.id_set cimport (
-    set_capacity,
-    set_clear,
-    set_count,
-    set_entries,
-    set_erase,
-    set_guess,
-    set_home,
-    set_index,
+    set_capacity, set_clear, set_count, set_entries, set_erase, set_guess, set_home, set_index,
     set_reserve,
 )
 from flinkish._core.memory cimport Segment, segment_init, segment_release, segment_reserve
 from flinkish._core.node_heap cimport (
-    HEAP_ARITY,
-    TimerNode,
-    TimerSlot,
-    heap_erase,
-    heap_erase_top,
-    node_before,
-    prefetch,
+    HEAP_ARITY, TimerNode, TimerSlot, heap_erase, heap_erase_top, node_before, prefetch,
     sort_nodes,
 )
 from flinkish._core.timers cimport (
-    TIMER_GROUP,
-    Timer,
-    TimersHeader,
-    timer_hash,
-    timers_add_hashed,
-    timers_clear,
-    timers_drop,
-    timers_header,
-    timers_nodes,
-    timers_poll,
-    timers_remove_hashed,
-    timers_reserve,
-    timers_reserve_removed,
-    timers_slots,
+    TIMER_GROUP, Timer, TimersHeader, timer_hash, timers_add_hashed, timers_clear, timers_drop,
+    timers_header, timers_nodes, timers_poll, timers_remove_hashed, timers_reserve,
+    timers_reserve_removed, timers_slots,
 )
 
 cdef enum:

@@ -2,11 +2,7 @@
 
 cimport cython
 from cpython.buffer cimport (
-    PyBUF_C_CONTIGUOUS,
-    PyBUF_FORMAT,
-    PyBuffer_FillInfo,
-    PyBuffer_Release,
-    PyObject_GetBuffer,
+    PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer,
 )
 from libc.errno cimport EINVAL
 from libc.stdint cimport int64_t, uint32_t
@@ -18,26 +14,12 @@ import numpy as np
 
 from flinkish._core.memory cimport segment_raise
 from flinkish._core.timer_batches cimport (
-    TimerBatch,
-    timer_columns_release,
-    timers_add_many,
-    timers_of_group,
-    timers_poll_due,
+    TimerBatch, timer_columns_release, timers_add_many, timers_of_group, timers_poll_due,
     timers_remove_many,
 )
 from flinkish._core.timers cimport (
-    Timer,
-    timers_add,
-    timers_attach,
-    timers_bytes,
-    timers_contains,
-    timers_count,
-    timers_fault,
-    timers_init,
-    timers_peek,
-    timers_poll,
-    timers_release,
-    timers_remove,
+    Timer, timers_add, timers_attach, timers_bytes, timers_contains, timers_count, timers_fault,
+    timers_init, timers_peek, timers_poll, timers_release, timers_remove,
 )
 
 cdef extern from "Python.h":
@@ -275,6 +257,10 @@ cdef class TimerHeap:
                        object key_groups):
         cdef Input rows
         cdef int64_t status
+        if key_groups is None:
+            key_groups = 0
+        if _is_int(key_groups):
+            self._local(_int64(key_groups, "key_groups"))
         try:
             _open(&rows, timestamps, keys, namespaces, key_groups)
             rows.batch.first_group = self.first
@@ -296,8 +282,6 @@ cdef class TimerHeap:
     cdef int _blame(self, const TimerBatch* batch) except -1:
         """Raise for the first row that has a foreign key group."""
         cdef size_t row
-        if batch.groups == NULL:
-            self._local(batch.group)
         for row in range(batch.count):
             if not self.first <= batch.groups[row] <= self.last:
                 raise ValueError(
@@ -376,16 +360,12 @@ cdef int _open(Input* rows, object timestamps, object keys, object namespaces,
     rows.batch.timestamps = <const int64_t*>rows.views[0].buf
     _same(_column(rows, keys, "keys", 4), count, "keys")
     rows.batch.keys = <const uint32_t*>rows.views[1].buf
-    if namespaces is None:
-        pass
-    elif _is_int(namespaces):
+    if _is_int(namespaces):
         rows.batch.ns = _uint32(namespaces, "namespaces")
-    else:
+    elif namespaces is not None:
         _same(_column(rows, namespaces, "namespaces", 4), count, "namespaces")
         rows.batch.namespaces = <const uint32_t*>rows.views[rows.opened - 1].buf
-    if key_groups is None:
-        pass
-    elif _is_int(key_groups):
+    if _is_int(key_groups):
         rows.batch.group = _uint32(key_groups, "key_groups")
     else:
         _same(_column(rows, key_groups, "key_groups", 4), count, "key_groups")

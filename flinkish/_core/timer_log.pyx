@@ -4,39 +4,16 @@ from libc.errno cimport EINVAL, ENOMEM, EOVERFLOW
 from libc.stdlib cimport free, malloc
 
 from flinkish._core.id_set cimport (
-    set_capacity,
-    set_entries,
-    set_erase,
-    set_home,
-    set_index,
-    set_reserve,
-    set_take,
+    set_capacity, set_entries, set_erase, set_home, set_index, set_reserve, set_take,
 )
 from flinkish._core.memory cimport Segment
 from flinkish._core.node_heap cimport (
-    TimerNode,
-    TimerSlot,
-    heap_erase,
-    heapify,
-    prefetch,
-    sort_nodes,
+    TimerNode, TimerSlot, heap_erase, heapify, prefetch, sort_nodes,
 )
 from flinkish._core.timers cimport (
-    TIMER_FRESH,
-    TIMER_LIVE,
-    TIMERS_LIMIT,
-    TimersHeader,
-    timer_hash,
-    timers_clear,
-    timers_find,
-    timers_get,
-    timers_header,
-    timers_is_fresh,
-    timers_make_room,
-    timers_nodes,
-    timers_put,
-    timers_reserve,
-    timers_slots,
+    TIMER_FRESH, TIMER_LIVE, TIMERS_LIMIT, TimersHeader, timer_hash, timers_clear, timers_find,
+    timers_get, timers_header, timers_is_fresh, timers_make_room, timers_nodes, timers_put,
+    timers_reserve, timers_slots,
 )
 
 

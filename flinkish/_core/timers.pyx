@@ -5,25 +5,15 @@ The layout, the invariants and the calls are described in ``timers.pxd``.
 
 from libc.errno cimport EINVAL, ENOMEM, EOVERFLOW
 from libc.stdint cimport UINT32_MAX
-from libc.stdlib cimport free, malloc, qsort
+from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from flinkish._core.id_set cimport (
-    set_capacity,
-    set_clear,
-    set_count,
-    set_entries,
-    set_entry,
-    set_erase,
-    set_home,
-    set_index,
-    set_limit,
-    set_reserve,
-    set_take,
-    set_valid,
+    set_capacity, set_clear, set_count, set_entries, set_entry, set_erase, set_home, set_index,
+    set_limit, set_reserve, set_take, set_valid,
 )
 from flinkish._core.memory cimport segment_init, segment_release, segment_reserve
-from flinkish._core.node_heap cimport heap_erase, heap_up, prefetch
+from flinkish._core.node_heap cimport heap_erase, heap_renumber, heap_up, prefetch
 
 cdef uint64_t MAGIC = 0x010464656D697466  # "ftimed", the arity 4, version 1 of the layout
 cdef size_t FIRST_TIMERS = 64             # room of the first nodes and slots
@@ -173,33 +163,20 @@ cdef int timers_make_room(Timers* timers, uint32_t group) noexcept nogil:
 cdef int _renumber(Timers* timers) noexcept nogil:
     """Give the timers the sequences 0, 1, 2, ... in the order of those they have."""
     cdef TimersHeader* header = timers_header(timers)
-    cdef TimerNode* nodes = timers_nodes(timers)
     cdef uint32_t* fresh = <uint32_t*>timers.fresh.base
-    cdef uint64_t* order = <uint64_t*>malloc((<size_t>header.count + 1) * sizeof(uint64_t))
     cdef size_t i, kept = 0
-    if order == NULL:
-        return -ENOMEM
-    for i in range(header.count):
-        order[i] = (<uint64_t>nodes[i].sequence << 32) | i
-    qsort(order, header.count, sizeof(uint64_t), _compare)
     for i in range(timers.fresh_count):
         if timers_is_fresh(timers, fresh[2 * i], fresh[2 * i + 1]):
             fresh[2 * kept] = fresh[2 * i]
+            fresh[2 * kept + 1] = fresh[2 * i + 1]
             kept += 1
     timers.fresh_count = kept
-    for i in range(header.count):
-        nodes[<uint32_t>order[i]].sequence = <uint32_t>i
+    if heap_renumber(timers_nodes(timers), header.count) != 0:
+        return -ENOMEM
     for i in range(kept):
-        fresh[2 * i + 1] = nodes[timers_slots(timers)[fresh[2 * i]].position].sequence
+        fresh[2 * i + 1] = timers_nodes(timers)[timers_slots(timers)[fresh[2 * i]].position].sequence
     header.sequence = header.count
-    free(order)
     return 0
-
-
-cdef int _compare(const void* a, const void* b) noexcept nogil:
-    cdef uint64_t left = (<const uint64_t*>a)[0]
-    cdef uint64_t right = (<const uint64_t*>b)[0]
-    return (left > right) - (left < right)
 
 
 # --- one timer --------------------------------------------------------------------------------

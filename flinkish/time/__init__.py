@@ -1,10 +1,17 @@
 """Time: whose timers fire when, and which subtask owns which keys.
 
-Owns: key-group arithmetic.
-Uses: ``_core`` for hashes, ``common`` for errors and types.
+Owns: key-group arithmetic, processing-time services, timer services of operators.
+Uses: ``_core`` for hashes, timers and rows; ``common``; ``metrics``.
 Must not: know operators, user functions or Spark.
 """
 
+from flinkish.time.domain import TimeDomain
+from flinkish.time.internal_timer_service import (
+    InternalTimer,
+    InternalTimerService,
+    InternalTimeServiceManager,
+    Triggerable,
+)
 from flinkish.time.key_groups import (
     KeyGroupRange,
     assign_to_key_group,
@@ -13,9 +20,30 @@ from flinkish.time.key_groups import (
     compute_operator_index_for_key_group,
     default_max_parallelism,
 )
+from flinkish.time.namespaces import PLAIN_NAMESPACE, VOID_NAMESPACE, NamespaceSerializer
+from flinkish.time.operator_time_service import OperatorProcessingTimeService
+from flinkish.time.processing_time_service import (
+    ProcessingTimeService,
+    ScheduledFuture,
+    SystemProcessingTimeService,
+)
+from flinkish.time.timer_service import TimerService
 
 __all__ = [
+    "PLAIN_NAMESPACE",
+    "VOID_NAMESPACE",
+    "InternalTimeServiceManager",
+    "InternalTimer",
+    "InternalTimerService",
     "KeyGroupRange",
+    "NamespaceSerializer",
+    "OperatorProcessingTimeService",
+    "ProcessingTimeService",
+    "ScheduledFuture",
+    "SystemProcessingTimeService",
+    "TimeDomain",
+    "TimerService",
+    "Triggerable",
     "assign_to_key_group",
     "assign_to_key_groups",
     "compute_key_group_range_for_operator_index",

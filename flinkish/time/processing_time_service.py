@@ -1,0 +1,349 @@
+"""The clock of the machine, and callbacks at its times."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from concurrent.futures import Future
+from enum import Enum
+
+from flinkish._core.timer_heap import TimerHeap
+from flinkish.common.durations import DurationLike, to_millis
+from flinkish.common.elements import MAX_TIMESTAMP, check_timestamp
+from flinkish.common.errors import ArgumentTypeError, IllegalStateError
+
+__all__ = [
+    "ProcessingTimeCallback",
+    "ProcessingTimeService",
+    "ScheduledFuture",
+    "SystemProcessingTimeService",
+    "delay_until",
+]
+
+ProcessingTimeCallback = Callable[[int], object]
+"""Called with the timestamp (ms) that it was registered for."""
+
+_LOG = logging.getLogger(__name__)
+_NANOS = 1_000_000
+
+
+class ScheduledFuture(Future[None]):
+    """A callback that is to run; done when it ran, or was cancelled.
+
+    The future of a periodic callback ends only by ``cancel``.  ``dequeue`` takes the callback
+    out of its queue and says whether it was there.
+    """
+
+    def __init__(self, dequeue: Callable[[], bool] = lambda: True) -> None:
+        super().__init__()
+        self._dequeue = dequeue
+        self._unnotified = iter((True,))
+
+    def cancel(self) -> bool:
+        """Take the callback out of the queue at once (Flink: A.60); False if it runs or ran."""
+        if self.cancelled():
+            return True
+        if not super().cancel():
+            return False
+        if self._dequeue():
+            self.notify_cancel()
+        return True
+
+    def notify_cancel(self) -> None:
+        """Wake who waits for the cancelled future; the caller has taken it out of the queue."""
+        if next(self._unnotified, False):
+            self.set_running_or_notify_cancel()
+
+
+class ProcessingTimeService(ABC):
+    """Tells the time and calls back.  All times are int milliseconds since the epoch.
+
+    Life cycle: alive, then quiesced (registrations are accepted and never run), then shut down
+    (registrations are an IllegalStateError).  Both ends drop what is pending (Flink: A.57).
+    """
+
+    @abstractmethod
+    def get_current_processing_time(self) -> int:
+        """The time."""
+
+    @abstractmethod
+    def register_timer(self, timestamp: int, callback: ProcessingTimeCallback) -> ScheduledFuture:
+        """Call ``callback(timestamp)`` when the clock has passed ``timestamp``."""
+
+    @abstractmethod
+    def schedule_at_fixed_rate(
+        self, callback: ProcessingTimeCallback, initial_delay: DurationLike, period: DurationLike
+    ) -> ScheduledFuture:
+        """Call back at ``initial_delay`` from now and every ``period`` after that time.
+
+        The callback gets the time it was meant for (Flink: A.61).
+        """
+
+    @abstractmethod
+    def schedule_with_fixed_delay(
+        self, callback: ProcessingTimeCallback, initial_delay: DurationLike, period: DurationLike
+    ) -> ScheduledFuture:
+        """Call back at ``initial_delay`` from now and ``period`` after the end of each call."""
+
+    @abstractmethod
+    def quiesce(self) -> Future[None]:
+        """Run nothing more; done when what runs has ended (Flink: A.58)."""
+
+    @abstractmethod
+    def shutdown(self) -> None:
+        """Run nothing more and accept nothing more; does not wait."""
+
+    @abstractmethod
+    def shutdown_and_await(self, timeout: DurationLike) -> bool:
+        """Shut down and wait; False if a callback still runs after ``timeout`` (Flink: A.62)."""
+
+
+def delay_until(timestamp: int, now: int) -> int:
+    """Milliseconds to wait for a timer: the clock must have passed it (Flink: A.56).
+
+    The one millisecond more keeps a timer for the end of an interval out of the interval.
+    """
+    return timestamp - now + 1 if timestamp >= now else 0
+
+
+class _State(Enum):
+    ALIVE = "alive"
+    QUIESCED = "quiesced"
+    SHUT_DOWN = "shut down"
+
+
+class _Task:
+    """A callback in the queue: ``deadline`` is on the monotonic clock, in ns."""
+
+    __slots__ = ("callback", "deadline", "fixed_rate", "future", "number", "period", "timestamp")
+
+    def __init__(
+        self, callback: ProcessingTimeCallback, timestamp: int, period: int, fixed_rate: bool
+    ) -> None:
+        self.callback = callback
+        self.timestamp = timestamp
+        self.period = period
+        self.fixed_rate = fixed_rate
+        self.number = self.deadline = 0
+        self.future: ScheduledFuture
+
+
+def _system_time() -> int:
+    return time.time_ns() // _NANOS
+
+
+class SystemProcessingTimeService(ProcessingTimeService):
+    """The system's clock, and one thread that runs callbacks one after another.
+
+    ``exception_handler`` gets what a callback raises; the service goes on, and a periodic
+    callback stays scheduled (Flink: A.61).  ``clock`` gives milliseconds since the epoch.
+
+    Threading: safe from any thread, callbacks included; callbacks run on the service's thread,
+    which is a daemon and starts with the first registration.  A running callback is never
+    interrupted, unlike Flink's (A.59): Python cannot.
+
+    Delays are counted on the monotonic clock from the moment of registration, as Flink's are,
+    so a clock that is set does not move what is pending.
+    """
+
+    def __init__(
+        self,
+        exception_handler: Callable[[BaseException], object],
+        *,
+        name: str = "flinkish-timer",
+        clock: Callable[[], int] = _system_time,
+    ) -> None:
+        if not callable(exception_handler):
+            raise ArgumentTypeError(
+                "exception_handler must be a function of the exception that a callback raised, "
+                f"not {exception_handler!r}"
+            )
+        self._handler = exception_handler
+        self._name = name
+        self._clock = clock
+        self._changed = threading.Condition()
+        self._heap = TimerHeap()
+        self._tasks: dict[int, _Task] = {}
+        self._numbers = 0
+        self._state = _State.ALIVE
+        self._thread: threading.Thread | None = None
+        self._running = False
+        self._quiesced: Future[None] = Future()
+
+    def get_current_processing_time(self) -> int:
+        """The system's time in ms since the epoch."""
+        return self._clock()
+
+    @property
+    def pending(self) -> int:
+        """Callbacks in the queue."""
+        with self._changed:
+            return len(self._tasks)
+
+    def is_terminated(self) -> bool:
+        """Whether the service is shut down."""
+        return self._state is _State.SHUT_DOWN
+
+    # --- registration
+
+    def register_timer(self, timestamp: int, callback: ProcessingTimeCallback) -> ScheduledFuture:
+        """Call ``callback(timestamp)`` one millisecond after ``timestamp``, at once if past."""
+        timestamp = check_timestamp(timestamp)
+        delay = delay_until(timestamp, self._clock())
+        return self._schedule(_Task(callback, timestamp, 0, False), delay)
+
+    def schedule_at_fixed_rate(
+        self, callback: ProcessingTimeCallback, initial_delay: DurationLike, period: DurationLike
+    ) -> ScheduledFuture:
+        """As declared; calls that are behind follow each other without a pause."""
+        return self._schedule_periodic(callback, initial_delay, period, fixed_rate=True)
+
+    def schedule_with_fixed_delay(
+        self, callback: ProcessingTimeCallback, initial_delay: DurationLike, period: DurationLike
+    ) -> ScheduledFuture:
+        """As declared; the callback gets the time at which its call was planned."""
+        return self._schedule_periodic(callback, initial_delay, period, fixed_rate=False)
+
+    def _schedule_periodic(
+        self,
+        callback: ProcessingTimeCallback,
+        initial_delay: DurationLike,
+        period: DurationLike,
+        *,
+        fixed_rate: bool,
+    ) -> ScheduledFuture:
+        delay = to_millis(initial_delay, "initial_delay", minimum=0)
+        step = to_millis(period, "period", minimum=1)
+        return self._schedule(_Task(callback, self._clock() + delay, step, fixed_rate), delay)
+
+    def _schedule(self, task: _Task, delay: int) -> ScheduledFuture:
+        if not callable(task.callback):
+            raise ArgumentTypeError(
+                f"a callback must be a function of a timestamp, not {task.callback!r}"
+            )
+        with self._changed:
+            if self._state is _State.SHUT_DOWN:
+                raise IllegalStateError(
+                    f"the timer service {self._name!r} is shut down and takes no more callbacks"
+                )
+            task.future = ScheduledFuture(lambda: self._remove(task))
+            if self._state is _State.QUIESCED:
+                return ScheduledFuture()
+            task.deadline = min(time.monotonic_ns() + delay * _NANOS, MAX_TIMESTAMP)
+            self._enqueue(task)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                self._thread.start()
+        return task.future
+
+    def _enqueue(self, task: _Task) -> None:
+        while self._numbers in self._tasks:
+            self._numbers = (self._numbers + 1) & 0xFFFFFFFF
+        task.number = self._numbers
+        self._numbers = (self._numbers + 1) & 0xFFFFFFFF
+        self._tasks[task.number] = task
+        self._heap.add(task.deadline, task.number)
+        if self._heap.peek() == (task.deadline, task.number, 0):
+            self._changed.notify_all()
+
+    def _remove(self, task: _Task) -> bool:
+        with self._changed:
+            queued = self._tasks.get(task.number) is task
+            if queued:
+                del self._tasks[task.number]
+                self._heap.remove(task.deadline, task.number)
+        return queued
+
+    # --- the thread
+
+    def _run(self) -> None:
+        while (task := self._next()) is not None:
+            if task.period == 0 and not task.future.set_running_or_notify_cancel():
+                continue
+            self._call(task)
+            if task.period == 0:
+                task.future.set_result(None)
+            else:
+                self._again(task)
+
+    def _next(self) -> _Task | None:
+        """The next task when it is due; None at the end."""
+        with self._changed:
+            self._running = False
+            while self._state is _State.ALIVE:
+                head = self._heap.peek()
+                left = None if head is None else head[0] - time.monotonic_ns()
+                if left is not None and left <= 0:
+                    self._heap.poll()
+                    self._running = True
+                    return self._tasks.pop(head[1])  # type: ignore[index]  # there was one
+                seconds = None if left is None else left / 1e9
+                self._changed.wait(None if seconds is None else min(seconds, threading.TIMEOUT_MAX))
+        self._finish_quiescing()
+        return None
+
+    def _call(self, task: _Task) -> None:
+        try:
+            task.callback(task.timestamp)
+        except BaseException as error:
+            try:
+                self._handler(error)
+            except BaseException:
+                _LOG.exception("the exception handler of the timer service %r raised", self._name)
+
+    def _again(self, task: _Task) -> None:
+        with self._changed:
+            if self._state is not _State.ALIVE or task.future.cancelled():
+                task.future.cancel()
+                task.future.notify_cancel()
+                return
+            if task.fixed_rate:
+                task.timestamp += task.period
+                task.deadline += task.period * _NANOS
+            else:
+                task.timestamp = self._clock() + task.period
+                task.deadline = time.monotonic_ns() + task.period * _NANOS
+            self._enqueue(task)
+
+    # --- the end
+
+    def quiesce(self) -> Future[None]:
+        """As declared; may be called again and gives the same future."""
+        self._end(_State.QUIESCED)
+        return self._quiesced
+
+    def shutdown(self) -> None:
+        """As declared; may be called again."""
+        self._end(_State.SHUT_DOWN)
+
+    def shutdown_and_await(self, timeout: DurationLike) -> bool:
+        """As declared; False at once when called by a callback, which cannot wait for itself."""
+        seconds = to_millis(timeout, "timeout", minimum=0) / 1000
+        self.shutdown()
+        thread = self._thread
+        if thread is None:
+            return True
+        if thread is threading.current_thread():
+            return False
+        thread.join(seconds)
+        return not thread.is_alive()
+
+    def _end(self, state: _State) -> None:
+        with self._changed:
+            if self._state is not _State.SHUT_DOWN:
+                self._state = state
+            dropped = list(self._tasks.values())
+            idle = not self._running
+            self._changed.notify_all()
+        for task in dropped:
+            task.future.cancel()
+        if idle:
+            self._finish_quiescing()
+
+    def _finish_quiescing(self) -> None:
+        with self._changed:
+            if not self._quiesced.done():
+                self._quiesced.set_result(None)

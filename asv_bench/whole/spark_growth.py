@@ -1,0 +1,61 @@
+"""Steady state, growth with the keys held, and restart without local files.
+
+    bash ci/bench.sh spark_growth [KEYS_HELD ...]      # default 100000 10000000
+
+For each number of keys held: 1M-row batches that touch 100k keys; rows/s, checkpoint bytes and
+seconds a batch (medians, without the first two).  Then every table on the disk is deleted, the
+session's query starts again, and its first batch rebuilds them all from Spark's state.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+import numpy as np
+from _common import BATCH_MS, START_MS, Workspace, median, run, session
+
+TOUCHED = 100_000
+ROWS = 1_000_000
+BATCHES = 10
+
+
+def main(held_counts: list[int]) -> None:
+    spark = session()
+    medians = {}
+    for held in held_counts:
+        with Workspace() as space:
+            if held > TOUCHED:
+                for first in range(0, held, ROWS):
+                    space.put(np.arange(first, min(first + ROWS, held)), START_MS)
+                run(spark, space)
+            for batch in range(1, BATCHES + 1):
+                space.put_touching(held, TOUCHED, ROWS, START_MS + batch * BATCH_MS)
+            facts = run(spark, space)
+            steady = facts[2:]
+            seconds = median([fact["seconds"] for fact in steady])
+            medians[held] = seconds
+            shown = [f"{fact['seconds']:.2f}" for fact in facts]
+            plain = [fact["bytes"] for fact in steady if not fact["compactions"]]
+            print(
+                f"{held:>11,} keys held: {ROWS / seconds:>9,.0f} rows/s, {seconds:.2f} s a batch, "
+                f"{median(plain) / 1e6:.2f} MB of checkpoint, "
+                f"{sum(fact['compactions'] for fact in steady)} compactions in {len(steady)} batches, "
+                f"s a batch: {' '.join(shown)}",
+                flush=True,
+            )
+            shutil.rmtree(space.path / "tables")
+            space.put_touching(held, TOUCHED, ROWS, START_MS + (BATCHES + 1) * BATCH_MS)
+            first = run(spark, space)[0]
+            print(
+                f"{held:>11,} keys held: first batch after the loss of every local file "
+                f"{first['seconds']:.2f} s ({first['misses']} tables rebuilt)",
+                flush=True,
+            )
+    first, *others = held_counts
+    for held in others:
+        print(f"{held:,} keys held / {first:,}: {medians[held] / medians[first]:.2f} × the batch time")
+
+
+if __name__ == "__main__":
+    main([int(argument) for argument in sys.argv[1:]] or [100_000, 10_000_000])

@@ -1,0 +1,119 @@
+"""The same function in Spark's own ways and in ours, in one run.
+
+    bash ci/bench.sh spark_peers
+
+10k keys, 100k-row batches: a count and one timer a key, by transformWithStateInPandas, by
+transformWithState on rows, and by flinkish.  Rows/s are medians over the batches without the
+first; each way has a query of its own over the same files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+from _common import BATCH_MS, INPUT, START_MS, TIMER_MS, Workspace, median, run, session
+from pyspark.sql import Row, SparkSession
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+
+KEYS = 10_000
+ROWS = 100_000
+BATCHES = 6
+
+
+class _SparksOwn(StatefulProcessor):
+    """Count the rows of a key, move its one timer: a state and a timer call for each group."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self.handle = handle
+        self.state = handle.getValueState("state", "count bigint, timer bigint")
+
+    def advance(self, rows: int, latest_ms: int) -> int:
+        held = self.state.get()
+        count, timer = held if held is not None else (0, None)
+        if timer is not None:
+            self.handle.deleteTimer(timer)
+        at = latest_ms + TIMER_MS
+        self.handle.registerTimer(at)
+        self.state.update((count + rows, at))
+        return int(count + rows)
+
+    def close(self) -> None:
+        pass
+
+
+class OnRows(_SparksOwn):
+    """transformWithState."""
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
+        stamps = [row.ts for row in rows]
+        self.advance(len(stamps), int(max(stamps).timestamp() * 1000))
+        return iter(())
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:
+        yield Row(device=key[0], n=self.state.get()[0])
+
+
+class InPandas(_SparksOwn):
+    """transformWithStateInPandas."""
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
+        count, latest = 0, None
+        for frame in rows:
+            count += len(frame)
+            newest = frame.ts.max()
+            latest = newest if latest is None else max(latest, newest)
+        self.advance(count, int(latest.timestamp() * 1000))
+        return iter(())
+
+    def handleExpiredTimer(
+        self, key: Any, timerValues: Any, expiredTimerInfo: Any
+    ) -> Iterator[pd.DataFrame]:
+        yield pd.DataFrame({"device": [key[0]], "n": [self.state.get()[0]]})
+
+
+def sparks_own(spark: SparkSession, space: Workspace, name: str) -> float:
+    """Rows/s of one of Spark's own ways."""
+    grouped = (
+        spark.readStream.schema(INPUT)
+        .option("maxFilesPerTrigger", 2)
+        .parquet(str(space.path / "in"))
+        .withWatermark("ts", "0 seconds")
+        .groupBy("device")
+    )
+    schema = "device bigint, n bigint"
+    if name == "transformWithState":
+        frame = grouped.transformWithState(OnRows(), schema, "Append", "EventTime")
+    else:
+        frame = grouped.transformWithStateInPandas(InPandas(), schema, "Append", "EventTime")
+    query = (
+        frame.writeStream.format("noop")
+        .option("checkpointLocation", str(space.path / name))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    seconds = [
+        progress["batchDuration"] / 1000
+        for progress in query.recentProgress
+        if progress["numInputRows"]
+    ]
+    return ROWS / median(seconds[1:])
+
+
+def main() -> None:
+    spark = session()
+    with Workspace() as space:
+        for batch in range(BATCHES):
+            space.put_touching(KEYS, KEYS, ROWS, START_MS + batch * BATCH_MS)
+        facts = run(spark, space)
+        ours = ROWS / median([fact["seconds"] for fact in facts[1:]])
+        print(f"{'flinkish':<28}{ours:>12,.0f} rows/s", flush=True)
+        for name in ("transformWithState", "transformWithStateInPandas"):
+            theirs = sparks_own(spark, space, name)
+            print(f"{name:<28}{theirs:>12,.0f} rows/s   flinkish is {ours / theirs:.1f} ×", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""One Spark session for the room, whose workers import what the tests import."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import flinkish.spark as fs
+
+HERE = Path(__file__).parent
+
+# Spark itself warns of its own use of pandas, and leaves sockets to the garbage collector.
+QUIET = (
+    "ignore:PySpark does not yet fully support pandas:FutureWarning",
+    "ignore::ResourceWarning",
+    "ignore::pytest.PytestUnraisableExceptionWarning",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents and item.path.name not in WITHOUT_SPARK:
+            item.add_marker(pytest.mark.spark)
+            for warning in QUIET:
+                item.add_marker(pytest.mark.filterwarnings(warning))
+
+
+WITHOUT_SPARK = ("test_group_state.py", "test_table_files.py")
+
+
+def worker_environment() -> dict[str, str]:
+    """Variables with which Spark's Python workers import as this process does."""
+    return {
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+    }
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """Two cores, and tasks that may fail twice."""
+    os.environ.update(worker_environment())
+    session = (
+        SparkSession.builder.master("local[2,3]")
+        .appName("flinkish tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.memory", "1g")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.local.dir", str(tmp_path_factory.mktemp("spark-local")))
+        .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.python.unix.domain.socket.enabled", "true")
+        .config("spark.ui.showConsoleProgress", "false")
+        # Queries are short: what it takes to compile them is most of what they take.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config("spark.sql.codegen.wholeStage", "false")
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield fs.configure(session)
+    session.stop()

@@ -1,0 +1,178 @@
+"""Spark's side of a stateful operator, in memory: state and timers that commit with a batch."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+
+from flinkish.spark.batch import result_batch
+from flinkish.spark.operator_run import Result
+from flinkish.spark.packing import pack_table, unpacker
+from flinkish.spark.plan import MAIN, OperatorPlan, StateSettings
+from flinkish.spark.processor import KeyGroupProcessor
+
+SCHEMA = pa.schema([("key", pa.string()), ("n", pa.int64()), ("ts", pa.timestamp("us", "UTC"))])
+
+
+def plan(function: Any, output: pa.Schema, table_dir: Path, **changes: Any) -> OperatorPlan:
+    """A plan as `DataStream` would make it for rows of SCHEMA."""
+    settings = {name: changes.pop(name) for name in list(changes) if name.startswith("compact_")}
+    fields: dict[str, Any] = {
+        "uid": "operator",
+        "function": function,
+        "schema": SCHEMA,
+        "key_columns": ("key",),
+        "key_types": (None,),
+        "key_selector": None,
+        "max_parallelism": 4,
+        "output": output,
+        "output_type": None,
+        "event_time": "ts",
+        "chained": False,
+        "time_zone": "UTC",
+        "state": StateSettings(table_dir=str(table_dir), **settings),
+    }
+    return OperatorPlan(**(fields | changes))
+
+
+class TaskDied(BaseException):
+    """What ends a task between two key groups."""
+
+
+class FakeValue:
+    """Spark's ValueState under one key."""
+
+    def __init__(self, store: dict[str, Any]) -> None:
+        self._store = store
+
+    def get(self) -> Any:
+        return self._store.get("head")
+
+    def update(self, value: Any) -> None:
+        self._store["head"] = value
+
+
+class FakeMap:
+    """Spark's MapState under one key."""
+
+    def __init__(self, store: dict[str, Any]) -> None:
+        self._log = store.setdefault("log", {})
+
+    def getValue(self, key: Any) -> Any:
+        return self._log.get(key)
+
+    def updateValue(self, key: Any, value: Any) -> None:
+        self._log[key] = value
+
+    def removeKey(self, key: Any) -> None:
+        del self._log[key]
+
+
+class _Current:
+    """Stands for the state of whatever key group is being called."""
+
+    def __init__(self, spark: FakeSpark, kind: type) -> None:
+        self._spark, self._kind = spark, kind
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._kind(self._spark.current), name)
+
+
+class FakeSpark:
+    """Key groups to their state: ``{"head": ..., "log": {...}, "timers": {...}}``."""
+
+    def __init__(self) -> None:
+        self.state: dict[int, dict[str, Any]] = {}
+        self.current: dict[str, Any] = {}
+        self.counters: dict[str, int] = {}
+
+    # --- the handle
+    def getValueState(self, name: str, schema: str) -> Any:
+        return _Current(self, FakeValue)
+
+    def getMapState(self, name: str, key_schema: str, value_schema: str) -> Any:
+        return _Current(self, FakeMap)
+
+    def registerTimer(self, at: int) -> None:
+        self.current["timers"].add(at)
+
+    def deleteTimer(self, at: int) -> None:
+        self.current["timers"].discard(at)
+
+    # --- batches
+    def batch(
+        self,
+        operator: OperatorPlan,
+        rows: Iterable[tuple[str, int, int]],
+        watermark: int,
+        *,
+        commit: bool = True,
+        stop_before: int | None = None,
+    ) -> list[tuple[Any, ...]]:
+        """Run rows (key, n, time in ms) in a new task; without ``commit`` it is all undone.
+
+        ``watermark`` is Spark's.  ``stop_before``: the task dies before this call of a group.
+        """
+        before = copy.deepcopy(self.state)
+        try:
+            return self._task(operator, list(rows), watermark, stop_before)
+        except BaseException:
+            commit = False
+            raise
+        finally:
+            if not commit:
+                self.state = before
+
+    def _task(
+        self, operator: OperatorPlan, rows: list[Any], watermark: int, stop_before: int | None
+    ) -> list[tuple[Any, ...]]:
+        processor = KeyGroupProcessor(operator)
+        processor.init(self)  # type: ignore[arg-type]
+        times = SimpleNamespace(
+            getCurrentWatermarkInMs=lambda: watermark, getCurrentProcessingTimeInMs=lambda: 1000
+        )
+        results: list[Any] = []
+        columns = zip(*rows, strict=True) if rows else ([], [], [])
+        key, n, at = (list(column) for column in columns)
+        arrays = [pa.array(key, pa.string()), pa.array(n, pa.int64())]
+        arrays.append(pa.array(at, pa.timestamp("ms", "UTC")).cast(pa.timestamp("us", "UTC")))
+        packed = (
+            list(pack_table(operator, pa.Table.from_arrays(arrays, schema=SCHEMA))) if rows else []
+        )
+        for call, (group, payload) in enumerate(packed):
+            if call == stop_before:
+                raise TaskDied
+            self._enter(group)
+            row = SimpleNamespace(phase=1, part=0, seq=0, payload=payload)
+            results += processor.handleInputRows((group,), iter([row]), times)
+        due = [(at, group) for group in self.state for at in self.state[group]["timers"]]
+        for at, group in sorted(due):
+            if at <= watermark and at in self.state[group]["timers"]:
+                self._enter(group)
+                results += processor.handleExpiredTimer((group,), times, None)
+                self.current["timers"].discard(at)
+        processor.close()
+        return self._rows(operator, results)
+
+    def _enter(self, group: int) -> None:
+        fresh: dict[str, Any] = {"timers": set(), "log": {}}
+        self.current = self.state.setdefault(group, fresh)
+
+    def _rows(self, operator: OperatorPlan, results: list[Any]) -> list[tuple[Any, ...]]:
+        found = [row.asDict() for row in results]
+        self.counters = {}
+        for row in found:
+            for name, value in row.items():
+                if value is not None and name not in ("kg", "phase", "tag", "payload"):
+                    self.counters[name] = self.counters.get(name, 0) + value
+        batch = result_batch(
+            Result(row["kg"], row["phase"], row["tag"], row["payload"]) for row in found
+        )
+        unpacked = unpacker(MAIN, operator.output)(iter([batch]))
+        names = operator.output.names
+        return [tuple(row[name] for name in names) for out in unpacked for row in out.to_pylist()]

@@ -1,0 +1,117 @@
+"""Micro-batches as files, queries run to their end, and what they gave."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from flinkish.common import Duration, OutputTag, WatermarkStrategy
+from flinkish.spark import DataStream, ProcessedStream, StateSettings
+
+# Enough key groups for both partitions and for groups without rows; few enough to be quick.
+GROUPS = 6
+
+
+def iso(ms: int) -> str:
+    """A time in ms as Spark's JSON reader takes it."""
+    seconds, rest = divmod(ms, 1000)
+    days, seconds = divmod(seconds, 86400)
+    assert days == 0, "times of tests stay within the first day"
+    clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return f"1970-01-01T{clock}.{rest:03}Z"
+
+
+class Source:
+    """A directory in which each file is one micro-batch."""
+
+    def __init__(self, spark: SparkSession, path: Path, schema: str) -> None:
+        self.spark, self.path, self.schema = spark, path, schema
+        self.batches: list[list[dict[str, Any]]] = []
+        path.mkdir(parents=True, exist_ok=True)
+
+    def add(self, rows: Iterable[dict[str, Any]]) -> None:
+        rows = list(rows)
+        number = len(self.batches)
+        self.batches.append(rows)
+        hidden, file = self.path / f".{number:05}", self.path / f"{number:05}.json"
+        hidden.write_text("".join(json.dumps(row, default=str) + "\n" for row in rows))
+        os.utime(hidden, (1e9 + number, 1e9 + number))  # Spark takes the oldest first
+        hidden.rename(file)
+
+    def stream(self) -> DataFrame:
+        """A streaming DataFrame with a file in each micro-batch."""
+        reader = self.spark.readStream.schema(self.schema).option("maxFilesPerTrigger", 1)
+        return reader.json(str(self.path))
+
+    def frame(self) -> DataFrame:
+        """All files as a batch DataFrame."""
+        return self.spark.read.schema(self.schema).json(str(self.path))
+
+
+def timed(frame: DataFrame, bound_ms: int = 0, column: str = "ts") -> DataStream:
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(bound_ms))
+    return DataStream(frame).assign_timestamps_and_watermarks(strategy, column=column)
+
+
+@dataclass
+class Outcome:
+    """Outputs of each micro-batch: tag (the main output's is "") to rows as tuples."""
+
+    query: Any = None
+    statistics: dict[str, int] = field(default_factory=dict)
+    batches: dict[int, dict[str, list[tuple[Any, ...]]]] = field(default_factory=dict)
+
+    def rows(self, tag: str = "") -> list[tuple[Any, ...]]:
+        return [row for _, outputs in sorted(self.batches.items()) for row in outputs[tag]]
+
+
+def run(
+    stream: ProcessedStream,
+    checkpoint: Path,
+    *tags: OutputTag,
+    after_batch: Callable[[int], None] = lambda batch: None,
+) -> Outcome:
+    """Run a query over all that there is, with its no-data batches."""
+    outcome = Outcome()
+
+    def write(batch: int, main: DataFrame, *sides: DataFrame) -> None:
+        outcome.batches[batch] = {
+            tag: [tuple(row) for row in frame.collect()]
+            for tag, frame in zip(["", *(tag.tag_id for tag in tags)], (main, *sides), strict=True)
+        }
+        after_batch(batch)
+
+    writer = stream.foreach_batch(write, *tags).option("checkpointLocation", str(checkpoint))
+    outcome.query = query = writer.trigger(availableNow=True).start()
+    query.awaitTermination()
+    outcome.statistics = stream.statistics(query)
+    return outcome
+
+
+def by_key(rows: Iterable[tuple[Any, ...]]) -> dict[Any, list[tuple[Any, ...]]]:
+    """Rows by their first column, in order: how keys interleave is nobody's business."""
+    found: dict[Any, list[tuple[Any, ...]]] = defaultdict(list)
+    for row in rows:
+        found[row[0]].append(row)
+    return dict(found)
+
+
+def settings(table_dir: Path | None, **others: Any) -> StateSettings:
+    return StateSettings(table_dir=str(table_dir) if table_dir else None, **others)
+
+
+def watermarks(batches: list[list[int]], bound_ms: int = 0) -> list[int | None]:
+    """The watermark that each batch of timestamps sees, and that of the trailing batch."""
+    seen: list[int | None] = [None]
+    highest = 0
+    for times in batches:
+        highest = max([highest, *(at - bound_ms for at in times)])
+        seen.append(highest - 1 if highest > 0 else None)
+    return seen

@@ -1,0 +1,362 @@
+"""The log of a key group in Spark's state, and the table that is laid over it."""
+
+import contextlib
+import os
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from flinkish._core.state_table import StateTable
+from flinkish.common import Row, Types
+from flinkish.common.elements import MIN_TIMESTAMP
+from flinkish.common.errors import CorruptStateError, IncompatibleStateError, StateMigrationError
+from flinkish.datastream.functions import KeyedProcessFunction
+from flinkish.datastream.state import (
+    ListStateDescriptor,
+    MapStateDescriptor,
+    StateDescriptor,
+    ValueStateDescriptor,
+)
+from flinkish.spark import group_state
+from flinkish.spark.group_state import GroupState
+from flinkish.spark.plan import OperatorPlan
+from flinkish.spark.table_files import TableFiles
+from flinkish.state.backend import KeyedStateBackend
+from tests.models.keyed_process import KeyedProcessModel
+from tests.spark.fake_spark import FakeMap, FakeSpark, FakeValue, TaskDied, plan
+from tests.spark.functions import EveryState
+
+COUNT = ValueStateDescriptor("count", Types.LONG())
+TEXT = ValueStateDescriptor("text", Types.STRING())
+TAGS = MapStateDescriptor("tags", Types.STRING(), Types.LONG())
+OUT = pa.schema([("key", pa.string()), *((name, pa.string()) for name in "abcd")])
+
+
+class Store:
+    """One key group in Spark's state, and programs that use it one after another."""
+
+    def __init__(self, root: Path, key_group: int = 2, **settings: Any) -> None:
+        self.root, self.key_group, self.settings = root, key_group, settings
+        self.spark: dict[str, Any] = {"log": {}}
+
+    def program(self, *states: StateDescriptor, **changes: Any) -> "Program":
+        return Program(self, states, changes)
+
+    @property
+    def head(self) -> dict[str, Any]:
+        return dict(zip(group_state.Head.__slots__, self.spark["head"], strict=True))
+
+    @property
+    def tables(self) -> list[str]:
+        return [path.name for path in self.root.glob(f"*/*/*/{self.key_group}/*")]
+
+
+class Program:
+    def __init__(
+        self, store: Store, states: tuple[StateDescriptor, ...], changes: dict[str, Any]
+    ) -> None:
+        fields = store.settings | changes
+        fields.setdefault("max_parallelism", 8)
+        self.plan: OperatorPlan = plan(None, OUT, store.root, **fields)
+        self.store = store
+        self.backend = KeyedStateBackend(StateTable())
+        self.states = [self.backend.state(state) for state in states]
+        files = TableFiles("query", "operator", str(store.root))
+        head, log = FakeValue(store.spark), FakeMap(store.spark)
+        self.group = GroupState(self.plan, self.backend, head, log, files)
+
+    def open(self) -> None:
+        self.group.open(self.store.key_group)
+
+    def at(self, key: str) -> list[Any]:
+        """The states of a key."""
+        self.backend.table.set_current_key(key, self.store.key_group)
+        return self.states
+
+    def set(self, **values: Any) -> None:
+        """One call of the group: give the first state of each key a value."""
+        self.open()
+        for key, value in values.items():
+            self.at(key)[0].update(value)
+        self.group.commit(None, 5)
+
+    def get(self, *keys: str) -> list[Any]:
+        self.open()
+        found = [[state.value() for state in self.at(key)] for key in keys]
+        self.group.commit(None, 5)
+        return found
+
+    @property
+    def misses(self) -> int:
+        return self.group.counters["table_misses"]
+
+
+def test_a_call_appends_what_it_changed(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.program(COUNT).set(a=1, b=2)
+    assert (store.head["first"], store.head["next"]) == (0, 1)
+    first = store.head["nonce"]
+    again = store.program(COUNT)
+    again.set(b=3)
+    assert again.misses == 0
+    assert (store.head["first"], store.head["next"]) == (0, 2)
+    assert store.head["nonce"] != first
+    assert store.tables == [store.head["nonce"]]
+    assert store.program(COUNT).get("a", "b", "c") == [[1], [3], [None]]
+
+
+def test_a_call_that_changes_nothing_writes_nothing(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    nobody = store.program(COUNT)
+    nobody.open()
+    nobody.group.commit(None, 5)
+    assert store.spark == {"log": {}}
+    assert store.tables == []
+    store.program(COUNT).set(a=1)
+    before = dict(store.spark, log=dict(store.spark["log"]))
+    reader = store.program(COUNT)
+    assert reader.get("a") == [[1]]
+    assert store.spark == before
+    assert reader.group.counters["checkpoint_bytes"] == 0
+    assert store.program(COUNT).get("a") == [[1]], "the table kept its name"
+
+
+def test_the_log_is_enough(tmp_path: Path) -> None:
+    store = Store(tmp_path / "here")
+    store.program(COUNT).set(a=1)
+    store.program(COUNT).set(a=2, b=2)
+    store.program(COUNT).set(b=None)
+    store.root = tmp_path / "elsewhere"
+    other = store.program(COUNT)
+    assert other.get("a", "b") == [[2], [None]]
+    assert other.misses == 1
+
+
+@pytest.mark.parametrize("by", ["bytes", "pieces"])
+def test_compaction_when_the_log_outgrows_the_state(tmp_path: Path, by: str) -> None:
+    limits = {"compact_bytes": 1, "compact_factor": 2.0} if by == "bytes" else {"compact_pieces": 3}
+    store = Store(tmp_path / "a", **limits)
+    compacted = 0
+    for turn in range(40):
+        program = store.program(COUNT)
+        program.set(**{f"k{turn % 5}": turn})
+        compacted += program.group.counters["compactions"]
+        log = store.spark["log"]
+        assert sorted(log) == [
+            (number,) for number in range(store.head["first"], store.head["next"])
+        ]
+        assert store.head["next"] - store.head["first"] <= 12
+    assert 3 <= compacted <= 20
+    for root in ("a", "b"):
+        store.root = tmp_path / root
+        assert store.program(COUNT).get("k0", "k4") == [[35], [39]]
+
+
+def test_key_groups_compact_in_different_batches(tmp_path: Path) -> None:
+    batches = {}
+    for key_group in range(0, 8, 2):
+        store = Store(tmp_path / str(key_group), key_group, compact_pieces=8)
+        for batch in range(30):
+            program = store.program(COUNT)
+            program.set(a=batch)
+            if program.group.counters["compactions"]:
+                batches[key_group] = batch
+                break
+    assert len(set(batches.values())) == 4, batches
+
+
+def test_large_frames_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_state, "PIECE_BYTES", 100)
+    chance = random.Random(3)
+    texts = {f"k{n}": "".join(chance.choices("abcdefgh", k=150)) for n in range(20)}
+    store = Store(tmp_path / "a")
+    store.program(TEXT).set(**texts)
+    store.program(TEXT).set(k3="short", k4=None)
+    log = store.spark["log"]
+    assert len(log) > 10
+    assert all(len(piece) <= 100 for piece, _ in log.values())
+    assert [more for _, (_, more) in sorted(log.items())].count(False) == 2
+    store.root = tmp_path / "b"
+    wanted = [[text] for text in texts.values()]
+    wanted[3:5] = [["short"], [None]]
+    assert store.program(TEXT).get(*texts) == wanted
+
+
+@pytest.mark.parametrize("keep_table", [True, False])
+def test_programs_may_ask_for_their_states_in_another_order(
+    tmp_path: Path, keep_table: bool
+) -> None:
+    store = Store(tmp_path / "a")
+    first = store.program(COUNT, TEXT)
+    first.open()
+    first.at("x")[0].update(7)
+    first.at("x")[1].update("seven")
+    first.group.commit(None, 5)
+    if not keep_table:
+        store.root = tmp_path / "b"
+    assert store.program(TEXT, COUNT).get("x") == [["seven", 7]]
+    turned = store.program(TEXT, COUNT)
+    assert turned.get("x") == [["seven", 7]]
+    assert turned.misses == 0, "the first call has written the log anew"
+
+
+def test_a_state_that_is_new_and_one_that_is_gone(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.program(COUNT).set(x=7)
+    grown = store.program(COUNT, TEXT)
+    grown.open()
+    assert [state.value() for state in grown.at("x")] == [7, None]
+    grown.at("x")[1].update("seven")
+    grown.group.commit(None, 5)
+    assert grown.misses == 0
+    assert store.program(TEXT).get("x") == [["seven"]]
+    store.program(TEXT).set(x="eight")
+    assert store.program(COUNT, TEXT).get("x") == [[7, "eight"]], "what is not asked for is kept"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ValueStateDescriptor("count", Types.STRING()),
+        ListStateDescriptor("count", Types.LONG()),
+        MapStateDescriptor("count", Types.STRING(), Types.LONG()),
+    ],
+)
+def test_another_state_of_the_same_name_is_refused(tmp_path: Path, other: StateDescriptor) -> None:
+    store = Store(tmp_path)
+    store.program(COUNT).set(x=7)
+    before = store.spark["head"]
+    program = store.program(other)
+    with pytest.raises(StateMigrationError, match="'count'") as caught:
+        program.open()
+    program.group.abandon()
+    assert caught.value.setting == "count"
+    assert caught.value.was != caught.value.now
+    assert store.spark["head"] == before
+    assert store.program(COUNT).get("x") == [[7]]
+
+
+def test_another_max_parallelism_is_refused(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.program(COUNT).set(x=7)
+    with pytest.raises(IncompatibleStateError, match="max_parallelism=8, this program has 16") as e:
+        store.program(COUNT, max_parallelism=16).open()
+    assert (e.value.setting, e.value.was, e.value.now) == ("max_parallelism", 8, 16)
+
+
+def test_damaged_bytes_are_refused(tmp_path: Path) -> None:
+    store = Store(tmp_path / "a")
+    store.program(COUNT).set(x=7, y=8)
+    piece, more = store.spark["log"][0,]
+    chance = random.Random(5)
+    for turn in range(60):
+        broken = bytearray(piece)
+        broken[turn % len(piece)] ^= 1 << chance.randrange(8)
+        store.spark["log"][0,] = (bytes(broken), more)
+        store.root = tmp_path / f"b{turn}"
+        program = store.program(COUNT)
+        with pytest.raises(CorruptStateError, match="operator") as caught:
+            program.open()
+        program.group.abandon()
+        assert caught.value.key_group == 2
+        assert caught.value.version == 1
+        assert re.search("checksum", str(caught.value))
+        assert store.tables == [], "nothing is left of it"
+    store.spark["log"][0,] = (piece[:-1], more)
+    with pytest.raises(CorruptStateError):
+        store.program(COUNT).open()
+    del store.spark["log"][0,]
+    with pytest.raises(CorruptStateError, match=r"piece 0 .* is missing"):
+        store.program(COUNT).open()
+
+
+def test_the_state_of_another_key_group_is_refused(tmp_path: Path) -> None:
+    store, other = Store(tmp_path / "a", 2), Store(tmp_path / "b", 3)
+    store.program(COUNT).set(x=7)
+    other.spark = store.spark
+    with pytest.raises(CorruptStateError, match="key group"):
+        other.program(COUNT).open()
+
+
+def test_another_format_is_refused(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.program(COUNT).set(x=7)
+    store.spark["head"] = (9, *store.spark["head"][1:])
+    with pytest.raises(CorruptStateError, match="format version 9"):
+        store.program(COUNT).open()
+
+
+def test_a_torn_table_is_built_anew(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.program(COUNT).set(x=7)
+    for file in tmp_path.glob("*/*/*/2/*/*"):
+        os.truncate(file, 64)
+    program = store.program(COUNT)
+    assert program.get("x") == [[7]]
+    assert program.misses == 1
+    for file in list(tmp_path.glob("*/*/*/2/*/*"))[:1]:
+        file.unlink()
+    program = store.program(COUNT)
+    assert program.get("x") == [[7]]
+    assert program.misses == 1
+
+
+class KeptInOrder(KeyedProcessFunction):
+    """Remembers nothing but the order in which its timers fire."""
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        ctx.timer_service().register_event_time_timer(ctx.timestamp() + value.n)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        yield ctx.get_current_key(), str(timestamp), None, None, None
+
+
+@pytest.mark.parametrize(
+    ("seed", "changes"),
+    [
+        (1, {}),
+        (2, {"compact_bytes": 1, "compact_factor": 0.1, "compact_pieces": 2}),
+        (3, {"compact_bytes": 1, "compact_factor": 1.0, "max_parallelism": 1}),
+    ],
+)
+@pytest.mark.parametrize("function", [EveryState, KeptInOrder])
+def test_batches_that_fail_and_tables_that_vanish_change_nothing(
+    tmp_path: Path, seed: int, changes: dict[str, Any], function: type[KeyedProcessFunction]
+) -> None:
+    chance = random.Random(seed)
+    model = KeyedProcessModel(function(), lambda row: row.key)
+    spark, old = FakeSpark(), tmp_path / "0"
+    misses = 0
+    for number in range(25):
+        rows = [
+            (
+                f"k{chance.randrange(9)}",
+                chance.randrange(2000),
+                number * 1000 + chance.randrange(3000),
+            )
+            for _ in range(chance.randrange(12))
+        ]
+        watermark = max(0, number * 1000 - 500)
+        operator = plan(function(), OUT, old, **changes)
+        for _ in range(chance.randrange(3)):
+            # Spark rolls both back, the whole task and one that died between key groups.
+            die = chance.choice([None, 0, 1, 2])
+            with contextlib.suppress(TaskDied):
+                spark.batch(operator, rows, watermark, commit=False, stop_before=die)
+        if chance.random() < 0.2:
+            old = tmp_path / str(number)
+            operator = plan(function(), OUT, old, **changes)
+        found = spark.batch(operator, rows, watermark)
+        misses += spark.counters["table_misses"] if found else 0
+        elements = [(Row(key=key, n=n), at) for key, n, at in rows]
+        mark = watermark - 1 if watermark else MIN_TIMESTAMP
+        wanted = [value for _, value, _ in model.batch(elements, mark)]
+        for key in {row[0] for row in wanted + found}:
+            assert [row for row in found if row[0] == key] == [
+                row for row in wanted if row[0] == key
+            ], f"batch {number}, key {key}"
+    assert misses > 0

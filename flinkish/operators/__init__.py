@@ -1,0 +1,33 @@
+"""Operators: what runs user functions, element by element or batch by batch.
+
+Owns: the operators' life cycle, keyed and unkeyed process operators, runtime contexts, snapshots.
+Uses: ``_core``, ``common``, ``metrics``, ``time``, ``state``, ``functions``.
+Must not: know Spark, tasks or harnesses, or start a thread.
+"""
+
+from flinkish.operators.base import (
+    BatchOutput,
+    LifeCycle,
+    OperatorEnvironment,
+    Output,
+    StreamOperator,
+)
+from flinkish.operators.keyed import KeyedOperator
+from flinkish.operators.keyed_process import KeyedProcessOperator
+from flinkish.operators.process import ProcessOperator
+from flinkish.operators.runtime_context import KeyedRuntimeContext, TaskRuntimeContext
+from flinkish.operators.snapshot import OperatorSnapshot
+
+__all__ = [
+    "BatchOutput",
+    "KeyedOperator",
+    "KeyedProcessOperator",
+    "KeyedRuntimeContext",
+    "LifeCycle",
+    "OperatorEnvironment",
+    "OperatorSnapshot",
+    "Output",
+    "ProcessOperator",
+    "StreamOperator",
+    "TaskRuntimeContext",
+]

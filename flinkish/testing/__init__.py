@@ -1,0 +1,20 @@
+"""What tests of functions and operators use: harnesses, and time by hand.
+
+Owns: harnesses around one operator, the test clock.
+Uses: ``_core``, ``common``, ``metrics``, ``time``, ``functions``, ``operators``.
+Must not: be imported by any room, or need pytest.
+"""
+
+from flinkish.testing.harness import (
+    KeyedOneInputStreamOperatorTestHarness,
+    OneInputStreamOperatorTestHarness,
+    ProcessFunctionTestHarnesses,
+)
+from flinkish.testing.processing_time import TestProcessingTimeService
+
+__all__ = [
+    "KeyedOneInputStreamOperatorTestHarness",
+    "OneInputStreamOperatorTestHarness",
+    "ProcessFunctionTestHarnesses",
+    "TestProcessingTimeService",
+]

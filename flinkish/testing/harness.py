@@ -1,0 +1,324 @@
+"""One operator under a test's control: elements in by hand, output in a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from flinkish.common.durations import DurationLike
+from flinkish.common.elements import StreamElement, StreamRecord, Watermark
+from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, IllegalStateError
+from flinkish.common.output_tag import OutputTag
+from flinkish.functions.base import KeySelector
+from flinkish.functions.process import KeyedProcessFunction, ProcessFunction
+from flinkish.metrics import MetricGroup
+from flinkish.operators.base import LifeCycle, OperatorEnvironment, StreamOperator
+from flinkish.operators.keyed import KeyedOperator
+from flinkish.operators.keyed_process import KeyedProcessOperator
+from flinkish.operators.process import ProcessOperator
+from flinkish.operators.snapshot import OperatorSnapshot
+from flinkish.testing.processing_time import TestProcessingTimeService
+from flinkish.time.key_groups import (
+    KeyGroupRange,
+    KeyType,
+    compute_key_group_range_for_operator_index,
+)
+
+__all__ = [
+    "KeyedOneInputStreamOperatorTestHarness",
+    "OneInputStreamOperatorTestHarness",
+    "ProcessFunctionTestHarnesses",
+]
+
+O = TypeVar("O", bound=StreamOperator)  # noqa: E741 - an operator
+H = TypeVar("H", bound="OneInputStreamOperatorTestHarness[Any]")
+
+
+class _Collected:
+    """An Output that keeps everything."""
+
+    def __init__(self) -> None:
+        self.elements: list[StreamElement] = []
+        self.sides: dict[OutputTag, list[StreamRecord]] = {}
+
+    def emit(self, element: StreamElement) -> None:
+        self.elements.append(element)
+
+    def emit_side(self, tag: OutputTag, record: StreamRecord) -> None:
+        self.sides.setdefault(tag, []).append(record)
+
+
+class OneInputStreamOperatorTestHarness(Generic[O]):
+    """Runs an operator with one input.
+
+    Life cycle: maybe ``initialize_state`` with a snapshot, ``open``, elements and times,
+    ``close``.  As a context manager it closes itself.  Processing time starts at 0 and moves by
+    hand; there is no thread.
+    """
+
+    __test__ = False
+
+    def __init__(
+        self,
+        operator: O,
+        *,
+        max_parallelism: int = 128,
+        num_subtasks: int = 1,
+        subtask_index: int = 0,
+        job_parameters: Mapping[str, str] | None = None,
+        is_cancelled: Callable[[], bool] | None = None,
+        key_selector: Callable[[Any], Any] | None = None,
+        key_type: KeyType = None,
+    ) -> None:
+        if not isinstance(operator, StreamOperator):
+            raise ArgumentTypeError(
+                f"a harness runs an operator, not {operator!r}; a function needs one around it: "
+                "KeyedProcessOperator(function), or ProcessFunctionTestHarnesses"
+            )
+        self.operator = operator
+        self.processing_time_service = TestProcessingTimeService()
+        self.processing_time_service.set_current_time(0)
+        self.metrics = MetricGroup()
+        self._output = _Collected()
+        self._initialized = False
+        operator.setup(
+            self._output,
+            OperatorEnvironment(
+                task_name=type(operator).__name__,
+                index=subtask_index,
+                parallelism=num_subtasks,
+                max_parallelism=max_parallelism,
+                metrics=self.metrics,
+                job_parameters=job_parameters or {},
+                processing_time_service=self.processing_time_service,
+                key_selector=key_selector,
+                key_type=key_type,
+                is_cancelled=is_cancelled,
+            ),
+        )
+
+    # --- life
+
+    def initialize_state(self, snapshot: bytes | None = None) -> None:
+        """Start from what ``snapshot`` of a harness gave; before ``open``, and once."""
+        if self._initialized:
+            raise IllegalStateError(
+                "the operator has already been initialized; give the snapshot before open()"
+            )
+        self._initialized = True
+        self.operator.initialize_state(snapshot)
+
+    def open(self) -> None:
+        """Open the operator, with empty state if it was not initialized."""
+        if not self._initialized:
+            self.initialize_state()
+        self.operator.open()
+
+    def end_input(self) -> None:
+        """Say that no element follows."""
+        self.operator.end_input()
+
+    def close(self) -> None:
+        """Stop the clock, finish and close the operator; again, nothing happens."""
+        if self.operator.life is LifeCycle.CLOSED:
+            return
+        self.processing_time_service.shutdown()
+        try:
+            if self.operator.life is LifeCycle.OPEN:
+                self.operator.finish()
+        finally:
+            self.operator.close()
+
+    def __enter__(self: H) -> H:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # --- input
+
+    def process_element(self, value: Any, timestamp: int | None = None) -> None:
+        """Give the operator a value with its time in ms, or a StreamRecord."""
+        if isinstance(value, StreamRecord):
+            if timestamp is not None:
+                raise IllegalArgumentError(
+                    f"{value!r} brings its own timestamp; give a value, or no timestamp"
+                )
+            self.operator.process_element(value)
+        else:
+            self.operator.process_element(StreamRecord(value, timestamp))
+
+    def process_elements(self, elements: Iterable[Any], timestamp: int | None = None) -> None:
+        """Give the operator StreamRecords, or values that all have the one timestamp."""
+        for element in elements:
+            if isinstance(element, StreamRecord):
+                self.operator.process_element(element)
+            else:
+                self.process_element(element, timestamp)
+
+    def process_watermark(self, watermark: int | Watermark) -> None:
+        """Give the operator a watermark, in ms."""
+        if not isinstance(watermark, Watermark):
+            watermark = Watermark(watermark)
+        self.operator.process_watermark(watermark)
+
+    # --- processing time
+
+    def set_processing_time(self, timestamp: int) -> None:
+        """Set the clock (ms) and run what is due; time to live follows."""
+        self.processing_time_service.set_current_time(timestamp)
+
+    def advance_time(self, delta: DurationLike) -> None:
+        """Set the clock on and run what is due."""
+        self.processing_time_service.advance(delta)
+
+    def get_processing_time(self) -> int:
+        """What the clock says, in ms."""
+        return self.processing_time_service.get_current_processing_time()
+
+    # --- output
+
+    def get_output(self) -> list[StreamElement]:
+        """Records and watermarks of the main output so far: one list, which grows."""
+        return self._output.elements
+
+    def extract_output_stream_records(self) -> list[StreamRecord]:
+        """The records among them."""
+        return [one for one in self._output.elements if isinstance(one, StreamRecord)]
+
+    def extract_output_values(self) -> list[Any]:
+        """The values of the records."""
+        return [record.value for record in self.extract_output_stream_records()]
+
+    def get_side_output(self, tag: OutputTag) -> list[StreamRecord] | None:
+        """Records of a side output; None if it was never used."""
+        return self._output.sides.get(tag)
+
+    def get_metric(self, name: str) -> Any:
+        """What a metric stands at; ``"group.name"`` for one in a group."""
+        found = self.metrics.snapshot()
+        if name not in found:
+            raise IllegalArgumentError(
+                f"there is no metric {name!r}; there are {', '.join(sorted(found)) or 'none'}"
+            )
+        return found[name]
+
+    # --- snapshots
+
+    def snapshot(self, checkpoint_id: int = 0, timestamp: int = 0) -> bytes:
+        """State and timers, without the watermark, as bytes that another harness starts from."""
+        return self.operator.snapshot_state(checkpoint_id)
+
+
+class KeyedOneInputStreamOperatorTestHarness(OneInputStreamOperatorTestHarness[O]):
+    """Runs a keyed operator, as one subtask of ``num_subtasks``.
+
+    ``key_selector`` is a function of a value or a KeySelector; ``key_type`` as for
+    ``assign_to_key_group``.
+    """
+
+    operator: Any
+
+    def __init__(
+        self,
+        operator: O,
+        key_selector: Callable[[Any], Any] | KeySelector,
+        key_type: KeyType = None,
+        max_parallelism: int = 128,
+        num_subtasks: int = 1,
+        subtask_index: int = 0,
+        *,
+        job_parameters: Mapping[str, str] | None = None,
+        is_cancelled: Callable[[], bool] | None = None,
+    ) -> None:
+        selector = key_selector.get_key if isinstance(key_selector, KeySelector) else key_selector
+        if not callable(selector):
+            raise ArgumentTypeError(
+                f"key_selector must be a function of a value or a KeySelector, not {key_selector!r}"
+            )
+        super().__init__(
+            operator,
+            max_parallelism=max_parallelism,
+            num_subtasks=num_subtasks,
+            subtask_index=subtask_index,
+            job_parameters=job_parameters,
+            is_cancelled=is_cancelled,
+            key_selector=selector,
+            key_type=key_type,
+        )
+
+    # --- what is held
+
+    def num_event_time_timers(self) -> int:
+        """Event-time timers of all keys."""
+        return self._keyed().num_event_time_timers()
+
+    def num_processing_time_timers(self) -> int:
+        """Processing-time timers of all keys."""
+        return self._keyed().num_processing_time_timers()
+
+    def num_keyed_state_entries(self) -> int:
+        """Keys with something in a state, summed over all states."""
+        return self._keyed().num_keyed_state_entries()
+
+    def _keyed(self) -> KeyedOperator:
+        operator: KeyedOperator = self.operator
+        return operator
+
+    # --- snapshots of several subtasks
+
+    @staticmethod
+    def repackage_state(*snapshots: bytes) -> bytes:
+        """One snapshot of those of all subtasks of a checkpoint."""
+        if not snapshots:
+            raise IllegalArgumentError("there is no snapshot to repackage")
+        return OperatorSnapshot.join(map(OperatorSnapshot.from_bytes, snapshots)).to_bytes()
+
+    @staticmethod
+    def repartition_operator_state(
+        snapshot: bytes,
+        max_parallelism: int,
+        old_parallelism: int,
+        new_parallelism: int,
+        subtask_index: int,
+    ) -> bytes:
+        """What one subtask of ``new_parallelism`` starts from, of a repackaged snapshot."""
+        whole = OperatorSnapshot.from_bytes(snapshot)
+        whole.check_setting("max_parallelism", max_parallelism)
+        compute_key_group_range_for_operator_index(max_parallelism, old_parallelism, 0)
+        mine: KeyGroupRange = compute_key_group_range_for_operator_index(
+            max_parallelism, new_parallelism, subtask_index
+        )
+        return whole.keep(mine).to_bytes()
+
+
+class ProcessFunctionTestHarnesses:
+    """Harnesses around functions, opened."""
+
+    @staticmethod
+    def for_keyed_process_function(
+        function: KeyedProcessFunction,
+        key_selector: Callable[[Any], Any] | KeySelector,
+        key_type: KeyType = None,
+    ) -> KeyedOneInputStreamOperatorTestHarness[KeyedProcessOperator]:
+        """A harness of one subtask for a keyed function."""
+        harness = KeyedOneInputStreamOperatorTestHarness(
+            KeyedProcessOperator(function), key_selector, key_type
+        )
+        harness.open()
+        return harness
+
+    @staticmethod
+    def for_process_function(
+        function: ProcessFunction,
+    ) -> OneInputStreamOperatorTestHarness[ProcessOperator]:
+        """A harness for a function without keys."""
+        harness = OneInputStreamOperatorTestHarness(ProcessOperator(function))
+        harness.open()
+        return harness

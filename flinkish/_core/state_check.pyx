@@ -130,9 +130,20 @@ cdef int count_timers(Timers* timers, list counts) except -1:
 
 cdef int check_touched(Table* table) except -1:
     cdef set listed = {ids_at(&table.touched)[at] for at in range(table.touched.count)}
-    cdef uint32_t row
+    cdef set dirty = {ids_at(&table.dirty_entries)[at] for at in range(table.dirty_entries.count)}
+    cdef uint32_t row, cell, entry
     assert len(listed) == table.touched.count, "a row was touched twice"
+    assert table.tracking or not listed, "changes are kept though nobody asked for them"
+    assert header_of(table).changing or not listed, "changes that a crash would hide"
     for row in range(header_of(table).rows):
-        if row_at(table, row).tag != TAG_EMPTY:
-            assert bool(row_at(table, row).flags & ROW_TOUCHED) == (row in listed)
+        if row_at(table, row).tag == TAG_EMPTY:
+            continue
+        assert bool(row_at(table, row).flags & ROW_TOUCHED) == (row in listed)
+        if row not in listed:
+            assert row_at(table, row).flags == 0, f"row {row} has flags of an earlier interval"
+            for cell in range(header_of(table).stride):
+                assert cell_at(table, row, cell).flags == 0, f"row {row} has a stale cell {cell}"
+    for entry in range(header_of(table).entries):
+        if entry_at(table, entry).tag != TAG_EMPTY:
+            assert entry_at(table, entry).flags == 0 or entry in dirty, f"entry {entry} is stale"
     return 0

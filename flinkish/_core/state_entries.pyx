@@ -297,14 +297,16 @@ cdef int table_clear(Table* table, uint32_t row, uint32_t cell) noexcept nogil:
         return status
     if target.tag == TAG_CHAIN:
         drop_chain(table, target)
-        target.flags |= CELL_CLEARED
+        if table.tracking:
+            target.flags |= CELL_CLEARED
         return 0
     if target.size > 8:
         slab_free(&table.slab, target.word, target.size)
     target.word = 0
     target.size = 0
     target.tag = TAG_EMPTY
-    target.flags |= CELL_DIRTY
+    if table.tracking:
+        target.flags |= CELL_DIRTY
     return 0
 
 

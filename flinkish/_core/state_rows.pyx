@@ -310,7 +310,8 @@ cdef int table_set(Table* table, uint32_t row, uint32_t cell, uint8_t tag, uint3
             return status
     target.size = size
     target.tag = tag
-    target.flags |= CELL_DIRTY
+    if table.tracking:
+        target.flags |= CELL_DIRTY
     return 0
 
 

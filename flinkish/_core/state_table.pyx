@@ -206,7 +206,8 @@ cdef class StateTable:
         self.check_lengths(keys.count, key_groups, rows)
         if keys.count == 0:
             return 0
-        keys.key_groups = NULL if key_groups is None else &key_groups[0]
+        if key_groups is not None:
+            keys.key_groups = &key_groups[0]
         with nogil:
             fault = check_column(&self.table, keys, &at)
             if fault == KEYS_GOOD:

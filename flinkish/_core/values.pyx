@@ -26,7 +26,7 @@ from flinkish._core.memory cimport mix64
 
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
-    int Py_EnterRecursiveCall(const char* where) except -1
+    int Py_EnterRecursiveCall(const char* where) except *  # -1 or 1, as the version has it
     void Py_LeaveRecursiveCall()
 
 cdef object _dumps = pickle.dumps
@@ -219,14 +219,21 @@ cdef tuple _decode_elements(uint32_t size, const char* data):
     return tuple(elements)
 
 
+cdef tuple _decode_pair(uint32_t size, const char* data):
+    cdef tuple pair = _decode_elements(size, data)
+    if len(pair) != 2:
+        raise ValueError(f"a stored key within a namespace has {len(pair)} parts instead of two")
+    return pair
+
+
 cdef object decode_key(uint8_t tag, uint32_t size, const char* data):
     if tag == TAG_SCOPED:
-        return _decode_elements(size, data)[0]
+        return _decode_pair(size, data)[0]
     return decode_value(tag, size, data)
 
 
 cdef object decode_namespace(uint8_t tag, uint32_t size, const char* data):
-    return _decode_elements(size, data)[1] if tag == TAG_SCOPED else None
+    return _decode_pair(size, data)[1] if tag == TAG_SCOPED else None
 
 
 cdef uint32_t hash_bytes(uint8_t tag, uint32_t size, const char* data) noexcept nogil:

@@ -1,4 +1,4 @@
-"""What `import flinkish` costs in a fresh interpreter, beside numpy and pyarrow alone."""
+"""What an import costs in a fresh interpreter, beside the libraries that it needs anyway."""
 
 
 class ImportTime:
@@ -7,8 +7,18 @@ class ImportTime:
     timeout = 60
     number = 1
 
-    def timeraw_flinkish(self) -> str:
+    def timeraw_package(self) -> str:
         return "import flinkish"
+
+    def timeraw_functions(self) -> str:
+        """What a module of user functions imports; no Spark, no pandas."""
+        return "import flinkish.common, flinkish.datastream.functions, flinkish.datastream.state"
+
+    def timeraw_spark(self) -> str:
+        return "import flinkish.spark"
 
     def timeraw_dependencies(self) -> str:
         return "import numpy, pyarrow"
+
+    def timeraw_dependencies_spark(self) -> str:
+        return "import numpy, pyarrow, pandas, pyspark.sql"

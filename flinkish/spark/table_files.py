@@ -20,6 +20,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from flinkish._core.state_table import FILES
 
@@ -60,7 +61,7 @@ class TableFiles:
 
     def __init__(self, query: str, operator: str, root: str | None = None) -> None:
         self._base = Path(root or default_root())
-        self._home = self._base / boot_id() / query / operator
+        self._home = self._base / boot_id() / query / _directory_name(operator)
 
     def claim(self, key_group: int, nonce: str) -> PrivateTable | None:
         """The table that holds the state `nonce`, now private; None when it is not here."""
@@ -78,9 +79,15 @@ class TableFiles:
         return PrivateTable(key_group, mine)
 
     def publish(self, table: PrivateTable, nonce: str) -> None:
-        """Make a closed table findable as the state `nonce`; older ones here go away."""
+        """Make a closed table findable as the state `nonce`; older ones here go away.
+
+        Another attempt may have put the same state back before; one table of it is enough.
+        """
         home = table.path.parent
-        table.path.rename(home / nonce)
+        try:
+            table.path.rename(home / nonce)
+        except OSError:
+            self.discard(table)
         for other in _entries(home):
             if other.name != nonce and (not _is_private(other) or _is_orphan(other)):
                 self._remove(other)
@@ -136,6 +143,11 @@ def boot_id() -> str:
 
 
 _boot: str | None = None
+
+
+def _directory_name(text: str) -> str:
+    """A user's text as the name of one directory."""
+    return quote(text, safe="").replace(".", "%2E")
 
 
 def _entries(directory: Path) -> Iterator[Path]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -53,11 +52,10 @@ def run_batch(frame: DataFrame, plan: OperatorPlan) -> DataFrame:
 
 def _select_keys(plan: OperatorPlan) -> Callable[[Batches], Batches]:
     """Run the key function, so that Spark can sort by what it gives."""
-    marked = replace(plan, null_keys="drop")
 
     def select(batches: Batches) -> Batches:
         for batch in batches:
-            yield keyed_batch(marked, pa.Table.from_batches([batch]))[0]
+            yield keyed_batch(plan, pa.Table.from_batches([batch]))[0]
 
     return select
 

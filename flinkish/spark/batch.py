@@ -67,6 +67,9 @@ def _run_keys(plan: OperatorPlan) -> Callable[[Batches], Batches]:
             for batch in batches:
                 yield from keyed.process(batch)
             yield from keyed.finish()
+        except Exception as error:
+            keyed.explain(error)
+            raise
         finally:
             keyed.close()
 
@@ -110,6 +113,9 @@ class _KeyByKey:
     def finish(self) -> Batches:
         self._end_key()
         yield self._results()
+
+    def explain(self, error: Exception) -> None:
+        self._run.explain(error)
 
     def close(self) -> None:
         self._run.close()

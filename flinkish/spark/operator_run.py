@@ -149,13 +149,13 @@ class OperatorRun:
         self.table.processing_time = now
         self.table.watermark = watermark
 
-    def explain(self, error: BaseException) -> None:
+    def explain(self, error: BaseException, key_group: int | None = None) -> None:
         """Note on an error where it happened."""
-        name = type(self._function).__name__
+        group = "" if key_group is None else f", key group {key_group}"
         add_note(
             error,
-            f"raised in operator {self._plan.uid!r} ({name}), key group {self._key_group}, for the "
-            f"key {self.engine.last_key!r} or before it",
+            f"raised in operator {self._plan.uid!r} ({type(self._function).__name__}){group}, for "
+            f"the key {self.engine.last_key!r} or before it",
         )
 
     def advance(self, watermark: int, now: int) -> None:

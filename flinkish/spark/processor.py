@@ -102,7 +102,7 @@ class KeyGroupProcessor(StatefulProcessor):
             timer = self._spark_timer(run, head.timer if head else None, spark_watermark, now)
             self._state.commit(timer, watermark)
         except BaseException as error:
-            run.explain(error)
+            run.explain(error, key_group)
             self._state.abandon()
             raise
         results.append(Result(key_group, counters=run.take_counters() | self._state.counters))

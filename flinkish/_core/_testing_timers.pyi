@@ -1,6 +1,7 @@
 """A door for tests into timers, their log and their files; nothing else imports it."""
 
 from collections.abc import Sequence
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +12,11 @@ _Timer = tuple[int, int, int, int]
 
 def set_next_sequence(heap: TimerHeap, sequence: int) -> None: ...
 
+@final
 class TimersDoor:
     """Timers of some key groups, or of one in three files given by open descriptors."""
 
-    def __init__(self, groups: int = 1, *, files: Sequence[int] | None = None) -> None: ...
+    def __new__(cls, groups: int = 1, *, files: Sequence[int] | None = None) -> TimersDoor: ...
     def __len__(self) -> int: ...
     def close(self) -> None: ...
     def add(self, timestamp: int, key: int, ns: int = 0, group: int = 0) -> bool: ...

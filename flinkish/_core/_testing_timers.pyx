@@ -1,5 +1,6 @@
 """A door for tests into timers, their log and their files; nothing else imports it."""
 
+cimport cython
 from libc.stdint cimport int64_t, uint32_t
 
 import numpy as np
@@ -22,6 +23,7 @@ def set_next_sequence(TimerHeap heap not None, uint32_t sequence):
     header.sequence = max(header.sequence, sequence)
 
 
+@cython.final
 cdef class TimersDoor:
     """Timers of some key groups, or of one in three files given by open descriptors.
 

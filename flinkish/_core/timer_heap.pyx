@@ -24,7 +24,7 @@ from flinkish._core.timers cimport (
 
 cdef extern from "Python.h":
     bint PyLong_CheckExact(object value)
-    long long PyLong_AsLongLongAndOverflow(object value, int* overflow) except? -1
+    long long PyLong_AsLongLongAndOverflow(object value, int* overflow) noexcept
 
 cdef enum:
     HIGHEST_KEY_GROUP = 32767
@@ -329,21 +329,27 @@ cdef class TimerBlock:
         )
 
 
-cdef int64_t _int64(object value, str name) except? -1:
+cdef inline int64_t _int64(object value, str name) except? -1:
     cdef int overflow = 0
-    cdef long long number
-    if not PyLong_CheckExact(value):
-        try:
-            value = operator.index(value)
-        except TypeError:
-            raise TypeError(f"{name} is {value!r}: an int is needed") from None
-    number = PyLong_AsLongLongAndOverflow(value, &overflow)
-    if overflow != 0:
-        raise OverflowError(f"{name} is {value}, outside of int64")
-    return number
+    cdef int64_t number
+    if PyLong_CheckExact(value):
+        number = PyLong_AsLongLongAndOverflow(value, &overflow)
+        if overflow == 0:
+            return number
+    return _unusual(value, name)
 
 
-cdef uint32_t _uint32(object value, str name) except? 0xFFFFFFFF:
+cdef int64_t _unusual(object value, str name) except? -1:
+    """What is no plain int of 64 bits: NumPy's ints are welcome, the rest is an error."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}: an int is needed") from None
+    except OverflowError:
+        raise OverflowError(f"{name} is {value}, outside of int64") from None
+
+
+cdef inline uint32_t _uint32(object value, str name) except? 0xFFFFFFFF:
     cdef int64_t number = _int64(value, name)
     if not 0 <= number <= 0xFFFFFFFF:
         raise OverflowError(f"{name} is {number}, outside of uint32 (0..4294967295)")

@@ -31,8 +31,8 @@ from flinkish._core.node_heap cimport TimerNode, TimerSlot
 cdef enum:
     TIMERS_ROOT = 48             # bytes before the root: the size of the header
     TIMERS_LIMIT = 0x7FFFFFFF    # timers in one heap
-    TIMER_LIVE = 1 << 30         # in TimerSlot.state: the slot holds a timer
-    TIMER_FRESH = 1 << 29        # in TimerSlot.state: added since timers_clear_changes
+    TIMER_LIVE = 0x40000000      # in TimerSlot.state: the slot holds a timer
+    TIMER_FRESH = 0x20000000     # in TimerSlot.state: added since timers_clear_changes
     TIMER_GROUP = 0xFFFF         # in TimerSlot.state: the local key group
 
 cdef struct TimersHeader:

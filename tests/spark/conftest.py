@@ -55,6 +55,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.python.unix.domain.socket.enabled", "true")
+        .config("spark.python.authenticate.socketTimeout", "120s")  # machines may be busy
         .config("spark.ui.showConsoleProgress", "false")
         # Queries are short: what it takes to compile them is most of what they take.
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")

@@ -1,0 +1,66 @@
+"""A program that is killed: a query over a directory of micro-batches, into a file for each.
+
+Run as ``python -m tests.spark.kill_driver WORK``; WORK/in holds the batches.  Ends with
+WORK/done when all are through.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+import flinkish.spark as fs
+from tests.spark.functions import LATE, Silence
+from tests.spark.support import GROUPS, Source, settings, timed
+from tests.spark.traffic import OUT, SCHEMA
+
+
+def main(work: Path) -> None:
+    spark = (
+        SparkSession.builder.master("local[2,3]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.memory", "1g")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.local.dir", str(work / "local"))
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.python.authenticate.socketTimeout", "120s")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config("spark.sql.codegen.wholeStage", "false")
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("OFF")
+    fs.configure(spark)
+    stream = (
+        timed(Source(spark, work / "in", SCHEMA).stream(), 1000)
+        .key_by("key")
+        .process(
+            Silence(),
+            schema=OUT,
+            max_parallelism=GROUPS,
+            # Compacts all the time, so that kills meet compactions.
+            state=settings(work / "tables", compact_bytes=1, compact_factor=1.0, compact_pieces=3),
+        )
+    )
+
+    def write(batch: int, main: DataFrame, late: DataFrame) -> None:
+        rows = {"": [list(row) for row in main.collect()]}
+        rows["late"] = [list(row) for row in late.collect()]
+        hidden = work / "out" / f".{batch:03}"
+        hidden.write_text(json.dumps(rows))
+        hidden.rename(work / "out" / f"{batch:03}.json")
+
+    (work / "out").mkdir(exist_ok=True)
+    writer = stream.foreach_batch(write, LATE).option(
+        "checkpointLocation", str(work / "checkpoint")
+    )
+    writer.trigger(availableNow=True).start().awaitTermination()
+    (work / "done").touch()
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

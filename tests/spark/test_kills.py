@@ -1,0 +1,137 @@
+"""Kills at any moment leave no trace in what comes out.
+
+FLINKISH_KILLS sets how many times the driver is killed; the default is short.
+"""
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.spark.conftest import worker_environment
+from tests.spark.functions import LATE, Silence
+from tests.spark.support import GROUPS, Outcome, Source, run, settings, timed
+from tests.spark.traffic import OUT, SCHEMA, check, expected, feed, random_batches
+
+KILLS = int(os.environ.get("FLINKISH_KILLS", "2"))
+
+
+class Dying(Silence):
+    """Kills its own process, once at each of three places."""
+
+    def __init__(self, markers: str) -> None:
+        self.markers = markers
+
+    def open(self, runtime_context: Any) -> None:
+        super().open(runtime_context)
+        self.keys: set[str] = set()
+
+    def die(self, where: str) -> None:
+        try:
+            os.close(os.open(os.path.join(self.markers, where), os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        if ctx.timestamp() > 19_000:
+            self.die("row")
+        self.keys.add(ctx.get_current_key())
+        if ctx.timestamp() > 30_000 and len(self.keys) > 8:
+            self.die("row of a later key group")
+        yield from super().process_element(value, ctx)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
+        if timestamp > 24_000:
+            self.die("timer")
+        yield from super().on_timer(timestamp, ctx)
+
+
+def test_killed_workers(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "markers").mkdir()
+    source = Source(spark, tmp_path / "in", SCHEMA)
+    batches = random_batches(31, batches=5, rows=60, keys=24)
+    feed(source, batches)
+    stream = (
+        timed(source.stream(), 1000)
+        .key_by("key")
+        .process(
+            Dying(str(tmp_path / "markers")),
+            schema=OUT,
+            max_parallelism=GROUPS,
+            state=settings(tmp_path / "tables"),
+        )
+    )
+    outcome = run(stream, tmp_path / "checkpoint", LATE)
+    deaths = {path.name for path in (tmp_path / "markers").iterdir()}
+    assert deaths == {"row", "timer", "row of a later key group"}
+    model, given = expected(Silence(), batches, 1000)
+    check(outcome, given, "late")
+    assert outcome.statistics["rows"] == model.counts["rows"], "dead attempts do not count"
+    assert outcome.statistics["table_misses"] > 0
+
+
+@pytest.mark.stress
+def test_killed_drivers(tmp_path: Path) -> None:
+    chance = random.Random(41)
+    source = Source(None, tmp_path / "in", SCHEMA)  # type: ignore[arg-type]
+    batches = random_batches(41, batches=max(8, 2 * KILLS), rows=50, keys=20)
+    feed(source, batches)
+    out, log = tmp_path / "out", tmp_path / "log"
+    deaths = 0
+    while not (tmp_path / "done").exists():
+        with log.open("a") as stderr:
+            driver = subprocess.Popen(
+                [sys.executable, "-m", "tests.spark.kill_driver", str(tmp_path)],
+                env=os.environ | worker_environment(),
+                stdout=stderr,
+                stderr=stderr,
+                start_new_session=True,
+            )
+        try:
+            if deaths < KILLS:
+                # Somewhere in the batches after those that were finished before.
+                goal = len(list(out.glob("*.json"))) + chance.randrange(1, 3)
+                wait(driver, lambda goal=goal: len(list(out.glob("*.json"))) >= goal)
+                time.sleep(chance.random() * 1.5)
+            else:
+                wait(driver, lambda: False)
+            assert driver.poll() in (None, 0), log.read_text()[-4000:]
+        finally:
+            deaths += driver.poll() is None
+            kill_session(driver)
+    assert deaths == KILLS
+    found = Outcome(batches={int(file.stem): tuples(file) for file in out.glob("*.json")})
+    _, given = expected(Silence(), batches, 1000)
+    check(found, given, "late")
+    tables = list((tmp_path / "tables").glob("*/*/*/*/*"))
+    assert len(tables) == len({table.parent for table in tables}) == GROUPS
+    assert not any(table.name.startswith(".") for table in tables)
+
+
+def tuples(file: Path) -> dict[str, list[tuple[Any, ...]]]:
+    return {tag: [tuple(row) for row in rows] for tag, rows in json.loads(file.read_text()).items()}
+
+
+def wait(driver: "subprocess.Popen[bytes]", until: Any) -> None:
+    deadline = time.monotonic() + 300
+    while driver.poll() is None and not until():
+        assert time.monotonic() < deadline, "the driver makes no progress"
+        time.sleep(0.02)
+
+
+def kill_session(driver: "subprocess.Popen[bytes]") -> None:
+    """Kill the driver and its JVM at once; workers find out by themselves."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(driver.pid, signal.SIGKILL)
+    driver.wait()

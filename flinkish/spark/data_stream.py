@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -25,7 +26,7 @@ from flinkish.common.watermark_strategy import WatermarkStrategy
 from flinkish.functions import KeyedProcessFunction
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.plan import EVENT_TIME, MAIN, OperatorPlan, StateSettings
-from flinkish.spark.operator_results import OperatorResults, run_operator
+from flinkish.spark.operator_results import OperatorResults, run_operator, take_output
 from flinkish.spark.schemas import (
     arrow_schema,
     event_time_column,
@@ -51,6 +52,7 @@ class DataStream:
         self._columns: list[str] = list(frame.columns)
         self._event_time: str | None = None
         self._operators = 0
+        self._watermark_lost = False
 
     def assign_timestamps_and_watermarks(
         self, watermark_strategy: WatermarkStrategy, *, column: str | None = None
@@ -181,6 +183,12 @@ class KeyedStream:
             raise TimestampError(
                 "order='timestamp' needs event time: call assign_timestamps_and_watermarks first"
             )
+        if stream._watermark_lost:
+            raise UnsupportedOperationError(
+                "the operator before this one has event time and serves processing-time timers, and "
+                "Spark passes no watermark on behind such an operator: timers here would never "
+                "fire; put it last, or write its output and read it in a second query"
+            )
         check_picklable(function, f"the function {type(function).__name__}")
         number = stream._operators + 1
         name = uid or f"{type(function).__name__}-{number}"
@@ -204,8 +212,11 @@ class KeyedStream:
             null_keys=null_keys,
             job_parameters=dict(job_parameters or {}),
             state=state or StateSettings(),
+            definition=secrets.token_hex(16),
         )
-        return ProcessedStream(run_operator(stream._frame, plan), output, number)
+        processed = ProcessedStream(run_operator(stream._frame, plan), output, number)
+        processed._watermark_lost = plan.processing_time and plan.timed and user.isStreaming
+        return processed
 
 
 class ProcessedStream(DataStream):
@@ -230,6 +241,7 @@ class ProcessedStream(DataStream):
         stream._columns = schema.names
         stream._event_time = EVENT_TIME
         stream._operators = self._operators
+        stream._watermark_lost = self._watermark_lost
         return stream
 
     def foreach_batch(
@@ -241,22 +253,23 @@ class ProcessedStream(DataStream):
         tags) are batch DataFrames of the micro-batch.  As with Spark's foreachBatch a batch may
         be written again after a failure, under the same batch id.
         """
-        results, output = self._results, self._output
+        # Under Spark Connect the function travels to the server, where no stream can follow.
+        output = self._output
         schemas = [(tag.tag_id, _tag_schema(tag)) for tag in side_outputs]
 
         def split(frame: DataFrame, batch_id: int) -> None:
             frame.persist()
             try:
-                main = results.output(MAIN, output, frame).select(*output.names)
+                main = take_output(frame, MAIN, output).select(*output.names)
                 sides = [
-                    results.output(tag, schema, frame).select(*schema.names)
+                    take_output(frame, tag, schema).select(*schema.names)
                     for tag, schema in schemas
                 ]
                 write(batch_id, main, *sides)
             finally:
                 frame.unpersist()
 
-        return results.frame.writeStream.foreachBatch(split)
+        return self._results.frame.writeStream.foreachBatch(split)
 
     def statistics(self, query: StreamingQuery | None = None) -> dict[str, int]:
         """What the operator counted: rows, late_rows, null_keys, timers_registered,

@@ -19,7 +19,7 @@ from flinkish.spark.processor import KeyGroupProcessor
 from flinkish.spark.schemas import arrow_schema
 from flinkish.spark.session import check_session
 
-__all__ = ["OperatorResults", "run_operator"]
+__all__ = ["OperatorResults", "run_operator", "take_output"]
 
 
 def run_operator(frame: DataFrame, plan: OperatorPlan) -> OperatorResults:
@@ -43,6 +43,17 @@ def run_operator(frame: DataFrame, plan: OperatorPlan) -> OperatorResults:
     return OperatorResults(results.observe(name, *sums), name, None)
 
 
+def take_output(results: DataFrame, tag: str, schema: StructType) -> DataFrame:
+    """One of the outputs, out of all results or of a micro-batch of them.
+
+    Behind its columns are EVENT_TIME and PHASE, for a following operator.
+    """
+    fields = [StructField(EVENT_TIME, LongType()), StructField(PHASE, IntegerType())]
+    return results.select("phase", "tag", "payload").mapInArrow(
+        unpacker(tag, arrow_schema(schema)), StructType([*schema.fields, *fields])
+    )
+
+
 class OperatorResults:
     """What an operator gives: rows of a tag and a payload, and of counters."""
 
@@ -51,16 +62,9 @@ class OperatorResults:
         self.name = name
         self._observation = observation
 
-    def output(self, tag: str, schema: StructType, frame: DataFrame | None = None) -> DataFrame:
-        """One of the outputs, out of all results or of a micro-batch of them.
-
-        Behind its columns are EVENT_TIME and PHASE, for a following operator.
-        """
-        results = self.frame if frame is None else frame
-        fields = [StructField(EVENT_TIME, LongType()), StructField(PHASE, IntegerType())]
-        return results.select("phase", "tag", "payload").mapInArrow(
-            unpacker(tag, arrow_schema(schema)), StructType([*schema.fields, *fields])
-        )
+    def output(self, tag: str, schema: StructType) -> DataFrame:
+        """One of the outputs, as `take_output` gives it."""
+        return take_output(self.frame, tag, schema)
 
     def statistics(self, query: Any = None) -> dict[str, int]:
         """Sums of what the operator counted."""
@@ -75,5 +79,15 @@ class OperatorResults:
         for progress in query.recentProgress:
             observed = progress["observedMetrics"].get(self.name)
             if observed is not None:
-                total.update({name: observed[name] or 0 for name in COUNTERS})
+                counted = _by_name(observed)
+                total.update({name: counted[name] or 0 for name in COUNTERS})
         return dict(total)
+
+
+def _by_name(observed: Any) -> dict[str, Any]:
+    """Observed metrics by name; Spark Connect sends values and names apart."""
+    fields = observed.asDict()
+    if set(fields) == {"values", "schema"}:
+        names = [field["name"] for field in fields["schema"]["fields"]]
+        return dict(zip(names, fields["values"], strict=True))
+    return dict(fields)

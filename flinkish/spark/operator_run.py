@@ -101,7 +101,7 @@ class OperatorRun:
     def __init__(self, plan: OperatorPlan, table: StateTable | None = None) -> None:
         context = TaskContext.get()
         self._plan = plan
-        self.query_id = _local_property(context, "sql.streaming.queryId") or "batch"
+        self.query_id = _local_property(context, "sql.streaming.queryId") or plan.definition
         self.table = table or StateTable()
         self.backend = KeyedStateBackend(self.table)
         self._function: KeyedProcessFunction = plan.function

@@ -56,7 +56,8 @@ class OperatorPlan:
 
     ``schema`` is that of the user's rows; packed batches have the columns KEY (unless the key is
     one of the user's columns, ``key_column``) and EVENT_TIME (when ``timed``) behind them.
-    ``chained`` rows come from another operator, with its EVENT_TIME and PHASE.
+    ``chained`` rows come from another operator, with its EVENT_TIME and PHASE.  ``definition``
+    stands for the query where Spark does not tell its id.
     """
 
     uid: str
@@ -76,6 +77,7 @@ class OperatorPlan:
     null_keys: Any = "fail"
     job_parameters: dict[str, str] = field(default_factory=dict)
     state: StateSettings = field(default_factory=StateSettings)
+    definition: str = "batch"
 
     @property
     def timed(self) -> bool:

@@ -101,6 +101,11 @@ def event_time_column(frame: DataFrame, name: str) -> None:
             f"the column {name!r} is of type {field.dataType.simpleString()}; event time needs a "
             f"timestamp: cast it, for instance with timestamp_millis({name}) for a bigint of ms"
         )
+    if frame.isStreaming and isinstance(field.dataType, TimestampNTZType):
+        raise TimestampError(
+            f"the column {name!r} is a timestamp_ntz, and Spark's watermarks need a timestamp: cast "
+            "it, which reads it in the session's time zone"
+        )
 
 
 def key_columns(frame: DataFrame, names: Sequence[str]) -> None:

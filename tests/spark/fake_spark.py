@@ -113,14 +113,17 @@ class FakeSpark:
         *,
         commit: bool = True,
         stop_before: int | None = None,
+        take: tuple[str, pa.Schema] | None = None,
     ) -> list[tuple[Any, ...]]:
         """Run rows (key, n, time in ms) in a new task; without ``commit`` it is all undone.
 
         ``watermark`` is Spark's.  ``stop_before``: the task dies before this call of a group.
+        ``take`` names another output than the main one, and its columns.
         """
         before = copy.deepcopy(self.state)
         try:
-            return self._task(operator, list(rows), watermark, stop_before)
+            results = self._task(operator, list(rows), watermark, stop_before)
+            return self._rows(results, *(take or (MAIN, operator.output)))
         except BaseException:
             commit = False
             raise
@@ -130,7 +133,7 @@ class FakeSpark:
 
     def _task(
         self, operator: OperatorPlan, rows: list[Any], watermark: int, stop_before: int | None
-    ) -> list[tuple[Any, ...]]:
+    ) -> list[Any]:
         processor = KeyGroupProcessor(operator)
         processor.init(self)  # type: ignore[arg-type]
         times = SimpleNamespace(
@@ -157,13 +160,13 @@ class FakeSpark:
                 results += processor.handleExpiredTimer((group,), times, None)
                 self.current["timers"].discard(at)
         processor.close()
-        return self._rows(operator, results)
+        return results
 
     def _enter(self, group: int) -> None:
         fresh: dict[str, Any] = {"timers": set(), "log": {}}
         self.current = self.state.setdefault(group, fresh)
 
-    def _rows(self, operator: OperatorPlan, results: list[Any]) -> list[tuple[Any, ...]]:
+    def _rows(self, results: list[Any], tag: str, schema: pa.Schema) -> list[tuple[Any, ...]]:
         found = [row.asDict() for row in results]
         self.counters = {}
         for row in found:
@@ -173,6 +176,6 @@ class FakeSpark:
         batch = result_batch(
             Result(row["kg"], row["phase"], row["tag"], row["payload"]) for row in found
         )
-        unpacked = unpacker(MAIN, operator.output)(iter([batch]))
-        names = operator.output.names
+        unpacked = unpacker(tag, schema)(iter([batch]))
+        names = schema.names
         return [tuple(row[name] for name in names) for out in unpacked for row in out.to_pylist()]

@@ -95,6 +95,11 @@ def run(
     return outcome
 
 
+def tuples(file: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Outputs of a micro-batch out of a JSON file."""
+    return {tag: [tuple(row) for row in rows] for tag, rows in json.loads(file.read_text()).items()}
+
+
 def by_key(rows: Iterable[tuple[Any, ...]]) -> dict[Any, list[tuple[Any, ...]]]:
     """Rows by their first column, in order: how keys interleave is nobody's business."""
     found: dict[Any, list[tuple[Any, ...]]] = defaultdict(list)

@@ -4,7 +4,6 @@ FLINKISH_KILLS sets how many times the driver is killed; the default is short.
 """
 
 import contextlib
-import json
 import os
 import random
 import signal
@@ -20,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from tests.spark.conftest import worker_environment
 from tests.spark.functions import LATE, Silence
-from tests.spark.support import GROUPS, Outcome, Source, run, settings, timed
+from tests.spark.support import GROUPS, Outcome, Source, run, settings, timed, tuples
 from tests.spark.traffic import OUT, SCHEMA, check, expected, feed, random_batches
 
 KILLS = int(os.environ.get("FLINKISH_KILLS", "2"))
@@ -117,10 +116,6 @@ def test_killed_drivers(tmp_path: Path) -> None:
     tables = list((tmp_path / "tables").glob("*/*/*/*/*"))
     assert len(tables) == len({table.parent for table in tables}) == GROUPS
     assert not any(table.name.startswith(".") for table in tables)
-
-
-def tuples(file: Path) -> dict[str, list[tuple[Any, ...]]]:
-    return {tag: [tuple(row) for row in rows] for tag, rows in json.loads(file.read_text()).items()}
 
 
 def wait(driver: "subprocess.Popen[bytes]", until: Any) -> None:

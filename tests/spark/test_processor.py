@@ -1,0 +1,79 @@
+"""The processor, called as Spark calls it, in one process."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from flinkish.common import OutputTag
+from flinkish.common.errors import NullKeyError
+from flinkish.datastream.functions import KeyedProcessFunction
+from tests.spark.fake_spark import FakeSpark, plan
+
+NOBODY = OutputTag("nobody", "key string, n bigint, ts timestamp")
+OUT = pa.schema([("key", pa.string()), ("what", pa.string()), ("at", pa.int64())])
+
+
+class Alarm(KeyedProcessFunction):
+    """A timer as long after each row as the row says."""
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        ctx.timer_service().register_event_time_timer(ctx.timestamp() + value.n)
+        yield value.key, "row", ctx.timestamp()
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        yield ctx.get_current_key(), "timer", timestamp
+
+
+def timers(spark: FakeSpark) -> list[set[int]]:
+    return [state["timers"] for state in spark.state.values()]
+
+
+def test_rows_without_a_key(tmp_path: Path) -> None:
+    rows = [("a", 1, 1000), (None, 2, 2000), (None, 3, 3000)]
+    spark = FakeSpark()
+    with pytest.raises(NullKeyError, match="2 rows have no key in key, the first of them"):
+        spark.batch(plan(Alarm(), OUT, tmp_path), rows, 0)
+    dropping = plan(Alarm(), OUT, tmp_path, null_keys="drop")
+    assert spark.batch(dropping, rows, 0) == [("a", "row", 1000)]
+    assert (spark.counters["null_keys"], spark.counters["rows"]) == (2, 1)
+    assert list(spark.state) != [-1], "and they take up no state"
+    routing = plan(Alarm(), OUT, tmp_path, null_keys=NOBODY)
+    nobody = pa.schema([("key", pa.string()), ("n", pa.int64()), ("ts", pa.timestamp("us", "UTC"))])
+    found = spark.batch(routing, rows, 0, take=("nobody", nobody))
+    assert [(key, n, at.timestamp()) for key, n, at in found] == [(None, 2, 2.0), (None, 3, 3.0)]
+
+
+def test_a_group_has_one_timer_at_or_before_its_earliest(tmp_path: Path) -> None:
+    operator = plan(Alarm(), OUT, tmp_path, max_parallelism=1)
+    spark = FakeSpark()
+    spark.batch(operator, [("a", 5000, 1000), ("b", 9000, 1000)], 0)
+    assert timers(spark) == [{6001}], "Flink's 6000 is over when Spark's watermark is 6001"
+    spark.batch(operator, [("c", 2000, 1000)], 0)
+    assert timers(spark) == [{3001}]
+    assert spark.batch(operator, [], 3000) == []
+    assert spark.batch(operator, [], 3001) == [("c", "timer", 3000)]
+    assert timers(spark) == [{6001}]
+    # With rows the group is called once, and its timers come first.
+    found = spark.batch(operator, [("a", 1, 8000)], 6500)
+    assert found == [("a", "timer", 6000), ("a", "row", 8000)]
+    assert timers(spark) == [{8002}]
+    assert spark.batch(operator, [], 20_000) == [("a", "timer", 8001), ("b", "timer", 10_000)]
+    assert timers(spark) == [set()]
+
+
+def test_timers_that_are_late_already_fire_with_the_next_watermark(tmp_path: Path) -> None:
+    operator = plan(Alarm(), OUT, tmp_path, max_parallelism=1)
+    spark = FakeSpark()
+    assert spark.batch(operator, [("a", -500, 1000)], 5000) == [("a", "row", 1000)]
+    assert timers(spark) == [{5001}], "Flink: B.8, a timer in the past waits for the watermark"
+    assert spark.batch(operator, [], 5001) == [("a", "timer", 500)]
+
+
+def test_times_at_the_ends_of_the_range(tmp_path: Path) -> None:
+    operator = plan(Alarm(), OUT, tmp_path, max_parallelism=1)
+    spark = FakeSpark()
+    spark.batch(operator, [("a", 2**63 - 1 - 1000, 1000)], 0)
+    assert timers(spark) == [{2**63 - 1}]
+    assert spark.batch(operator, [("b", 0, 1000)], 2000) == [("b", "row", 1000)]

@@ -99,7 +99,7 @@ def pack_table(plan: OperatorPlan, table: pa.Table) -> Iterator[tuple[int, Any]]
     """(key group, payload) of each key group that has rows in the table."""
     batch, groups, lost = keyed_batch(plan, table)
     if lost is not None:
-        yield NULL_KEY_GROUP, lost.serialize()
+        yield NULL_KEY_GROUP, lost.serialize().to_pybytes()
     for group, payload, _ in pack_groups(batch, groups, plan.max_parallelism):
         yield group, payload
 

@@ -1,0 +1,29 @@
+"""What travels through Spark's shuffle, as `mapInArrow` makes it."""
+
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pyarrow as pa
+
+from flinkish._core.codec import unpack_payload
+from flinkish.spark.packing import NULL_KEY_GROUP, packer
+from tests.spark.fake_spark import SCHEMA, plan
+
+OUT = pa.schema([("key", pa.string())])
+AT = datetime(2013, 1, 1, tzinfo=timezone.utc)
+
+
+def test_rows_without_a_key_are_packed_as_the_others(tmp_path: Path) -> None:
+    operator = plan(None, OUT, tmp_path, null_keys="drop")
+    rows = pa.record_batch([["a", None, "b", None], [1, 2, 3, 4], [AT] * 4], schema=SCHEMA)
+    found: dict[int, list[tuple[str | None, int]]] = {}
+    for packed in packer(operator)(iter([rows])):
+        for group, payload in zip(
+            packed.column("kg").to_pylist(), packed.column("payload").to_pylist(), strict=True
+        ):
+            batch = unpack_payload(payload, operator.packed_schema)
+            pairs = zip(batch["key"].to_pylist(), batch["n"].to_pylist(), strict=True)
+            found.setdefault(group, []).extend(pairs)
+    assert found.pop(NULL_KEY_GROUP) == [(None, 2), (None, 4)]
+    assert sorted(sum(found.values(), [])) == [("a", 1), ("b", 3)]
+    assert all(0 <= group < operator.max_parallelism for group in found)

@@ -71,7 +71,7 @@ def sweep(StateTable table not None, list expiries not None):
     cdef Expiry* states
     table.check_open()
     for cell, is_chain, ttl in expiries:
-        if ttl < 0 or cell + (not is_chain) >= header_of(held).stride:
+        if ttl < 0 or not 0 <= cell < <int64_t>header_of(held).stride - (not is_chain):
             raise ValueError(f"there is no state with a time to live of {ttl} ms in cell {cell}")
     states = <Expiry*>malloc((count + 1) * sizeof(Expiry))
     if states == NULL:

@@ -4,6 +4,7 @@ from libc.errno cimport EDOM, EINVAL, EOVERFLOW
 from libc.string cimport memcmp, memcpy, memmove, memset
 
 from flinkish._core.memory cimport segment_reserve
+from flinkish._core.node_heap cimport prefetch
 from flinkish._core.slab cimport slab_capacity, slab_free, slab_take
 from flinkish._core.timers cimport (
     Timer,
@@ -14,6 +15,9 @@ from flinkish._core.timers cimport (
     timers_remove,
 )
 from flinkish._core.values cimport TAG_CHAIN, TAG_EMPTY, bytes_of, hash_bytes
+
+cdef enum:
+    AHEAD = 16  # rows between asking for memory and using it
 
 
 cdef int ids_reserve(Ids* ids) noexcept nogil:
@@ -43,6 +47,9 @@ cdef int index_resize(Table* table, uint32_t slots) noexcept nogil:
     index = <Slot*>table.index.base
     memset(index, 0, <size_t>slots * sizeof(Slot))
     for row in range(header.rows):
+        # Rows come in sequence, their slots do not: ask for a slot well before its row's turn.
+        if header.rows - row > AHEAD:
+            prefetch(index + (row_at(table, row + AHEAD).hash & mask))
         if row_at(table, row).tag == TAG_EMPTY:
             continue
         at = row_at(table, row).hash & mask

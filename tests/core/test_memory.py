@@ -1,0 +1,251 @@
+"""Segments: growth, files, full disks, and descriptors that are closed whatever happens."""
+
+import os
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from flinkish._core import state_log
+from flinkish._core._testing_state import SegmentDoor, limit_segments
+from flinkish._core.keyed_process import KeyedTimerService
+from flinkish._core.keyed_state import ListCell, MapCell, ValueCell
+from flinkish._core.state_table import FILES, StateTable
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.fixture(autouse=True)
+def _no_descriptor_left() -> Iterator[None]:
+    before = descriptors()
+    yield
+    assert descriptors() == before
+
+
+@pytest.fixture
+def file_limit() -> Iterator[int]:
+    """No file grows past 64 KiB: what a full disk does, without filling one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (65536, hard))
+    yield 65536
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def opened(home: Path, *, create: bool = True) -> list[int]:
+    flags = os.O_RDWR | (os.O_CREAT | os.O_EXCL if create else 0)
+    return [os.open(home / name, flags, 0o600) for name in FILES]
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+def test_a_segment_grows_with_its_contents(tmp_path: Path, mapped: bool) -> None:
+    file = os.open(tmp_path / "segment", os.O_RDWR | os.O_CREAT) if mapped else None
+    segment = SegmentDoor(file)
+    assert segment.size == 0
+    size = 1
+    while size < 1 << 22:
+        segment.reserve(size)
+        assert segment.size >= size
+        assert segment.read(size - 1, 1) == b"\0", "new bytes are zero"
+        segment.write(size - 1, b"x")
+        size = size * 2 + 3
+    # By half as much again: asking for a byte more and more moves it a few times only.
+    sizes = set()
+    for more in range(0, 1 << 20, 97):
+        segment.reserve((1 << 22) + more)
+        sizes.add(segment.size)
+    assert len(sizes) <= 2
+    assert segment.read(0, 6) == b"x\0\0\0x\0"
+    segment.release()
+    segment.release()
+    assert segment.size == 0
+
+
+def test_a_file_is_what_its_segment_was(tmp_path: Path) -> None:
+    path = tmp_path / "segment"
+    segment = SegmentDoor(os.open(path, os.O_RDWR | os.O_CREAT))
+    segment.reserve(5000)
+    segment.write(4999, b"!")
+    segment.release()
+    assert path.stat().st_size >= 5000
+    again = SegmentDoor(os.open(path, os.O_RDWR))
+    assert again.size == path.stat().st_size
+    assert again.read(4999, 1) == b"!"
+    again.release()
+
+
+def test_a_file_of_no_whole_pages_is_mapped_and_grows(tmp_path: Path) -> None:
+    path = tmp_path / "segment"
+    path.write_bytes(b"y" * 4097)
+    segment = SegmentDoor(os.open(path, os.O_RDWR))
+    assert segment.size == 4097
+    segment.reserve(20_000)
+    assert segment.read(4096, 3) == b"y\0\0"
+    segment.release()
+
+
+def test_what_cannot_be_mapped_is_closed(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="cannot grow or map"):
+        SegmentDoor(os.open(tmp_path, os.O_RDONLY))
+    (tmp_path / "segment").write_bytes(b"x" * 100)
+    with pytest.raises(PermissionError):
+        SegmentDoor(os.open(tmp_path / "segment", os.O_RDONLY))
+
+
+def test_a_full_disk_is_an_error_and_no_signal(tmp_path: Path, file_limit: int) -> None:
+    segment = SegmentDoor(os.open(tmp_path / "segment", os.O_RDWR | os.O_CREAT))
+    segment.reserve(file_limit // 2)
+    segment.write(100, b"kept")
+    size = segment.size
+    with pytest.raises(OSError, match="cannot grow or map a table file"):
+        segment.reserve(file_limit + 1)
+    assert segment.size == size
+    assert segment.read(100, 4) == b"kept"
+    segment.release()
+
+
+def test_a_table_on_a_full_disk_says_so_and_closes(tmp_path: Path, file_limit: int) -> None:
+    table = StateTable()
+    value, elements, _, _ = make(table)
+    table.map(opened(tmp_path), 3, create=True)
+
+    def fill() -> None:
+        for key in range(100_000):
+            table.set_current_key(key, 3)
+            value.update("v" * 100)
+            elements.add(key)
+
+    with pytest.raises(OSError, match="cannot grow or map a table file"):
+        fill()
+    table._check()
+    assert table.number_of_keys > 100
+    table.close()
+
+
+def test_a_table_without_room_from_the_start(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    table = StateTable()
+    files = opened(tmp_path)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with pytest.raises(OSError, match="cannot grow or map a table file"):
+            table.map(files, 3, create=True)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_files_are_closed_whatever_map_says(tmp_path: Path) -> None:
+    table = StateTable()
+    table.map(opened(tmp_path), 3, create=True)
+    with pytest.raises(ValueError, match="a closed table, 12 files"):
+        table.map(opened(tmp_path, create=False), 3, create=False)
+    table.set_current_key("still open", 3)
+    table.close()
+    with pytest.raises(ValueError, match="12 files"):
+        table.map([os.open(tmp_path / FILES[0], os.O_RDWR)], 3, create=False)
+    with pytest.raises(ValueError, match="key group -1"):
+        table.map(opened(tmp_path, create=False), -1, create=False)
+    with pytest.raises(ValueError, match="never committed"):
+        table.map(opened(tmp_path, create=False), 3, create=False)
+    with pytest.raises(ValueError, match="of key group 3, not 4"):
+        table.map(opened(tmp_path, create=False), 4, create=False)
+    directory = opened(tmp_path, create=False)
+    os.close(directory[5])
+    directory[5] = os.open(tmp_path, os.O_RDONLY)
+    with pytest.raises(OSError, match="cannot grow or map"):
+        table.map(directory, 3, create=False)
+
+
+def make(table: StateTable) -> tuple[ValueCell, ListCell, MapCell, KeyedTimerService]:
+    """A value, a list, a map, and timers."""
+    for name in ("value", "list", "map"):
+        table.add_cell(name)
+    return (
+        ValueCell(table, 0, "value"),
+        ListCell(table, 1, "list"),
+        MapCell(table, 2, "map"),
+        KeyedTimerService(table),
+    )
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("part", [0.0, 0.001, 0.5])
+def test_a_table_with_a_file_cut_short_is_refused(tmp_path: Path, name: str, part: float) -> None:
+    table = StateTable()
+    _, elements, pairs, timers = make(table)
+    table.map(opened(tmp_path), 3, create=True)
+    for key in range(2000):
+        table.set_current_key(f"a key of some length {key}", 3)
+        elements.add(f"an element of some length {key}")
+        pairs.put(key, None)
+        timers.register_event_time_timer(key)
+        timers.register_processing_time_timer(key)
+    state_log.commit(table)
+    table.close()
+    path = tmp_path / name
+    os.truncate(path, int(path.stat().st_size * part) if name != "header" else int(50 * part))
+    with pytest.raises(ValueError, match=r"cut short|shorter"):
+        table.map(opened(tmp_path, create=False), 3, create=False)
+
+
+def test_growth_fails_and_the_table_goes_on() -> None:
+    """Every list, index and slab, refused at every size that it asks for."""
+    table = StateTable(0, tracking=True)
+    for name in ("value", "list", "map"):
+        table.add_cell(name)
+    value, elements, pairs = (
+        ValueCell(table, 0, "v"),
+        ListCell(table, 1, "l"),
+        MapCell(table, 2, "m"),
+    )
+    timers = KeyedTimerService(table)
+    pieces, refused = [], 0
+    for limit in [1 << shift for shift in range(8, 18)]:
+        for step in range(150):
+            limit_segments(limit)
+            try:
+                table.set_current_key(f"key number {step % 70}")
+                value.update("v" * (step * 7 % 300))
+                elements.add(step)
+                pairs.put(step % 9, f"pair number {step}")
+                timers.register_event_time_timer(step)
+                timers.delete_event_time_timer(step - 3)
+                if step % 11 == 0:
+                    pairs.clear()
+            except MemoryError:
+                refused += 1
+            finally:
+                limit_segments(None)
+        table._check()
+        pieces.append(state_log.commit(table))
+        table._check()
+        again = StateTable(0)
+        make(again)
+        state_log.replay(again, pieces, [0, 1, 2], 0)
+        again._check()
+        assert state_log.dump(again, 0) == state_log.dump(table, 0)
+    assert refused > 100
+
+
+def test_a_commit_that_fails_can_be_asked_for_again() -> None:
+    table = StateTable(0, tracking=True)
+    table.add_cell("list")
+    elements = ListCell(table, 0, "list")
+    for key in range(50):
+        table.set_current_key(key)
+        elements.update(["an element"] * 20)
+    limit_segments(1000)
+    try:
+        with pytest.raises(MemoryError):
+            state_log.commit(table)
+    finally:
+        limit_segments(None)
+    table._check()
+    again = StateTable(0)
+    again.add_cell("list")
+    state_log.replay(again, [state_log.commit(table)], [0], 0)
+    assert state_log.dump(again, 0) == state_log.dump(table, 0)
+    again.set_current_key(7)
+    assert len(ListCell(again, 0, "list").get()) == 20

@@ -13,7 +13,7 @@ from pyspark import TaskContext
 from flinkish._core.codec import pack_groups
 from flinkish._core.records import RecordReader, timestamps_ms
 from flinkish._core.values import pack_key
-from flinkish.common.errors import NullKeyError, UserFunctionError
+from flinkish.common.errors import NullKeyError, TimestampError, UserFunctionError
 from flinkish.spark.plan import (
     AFTER_WATERMARK,
     BEFORE_WATERMARK,
@@ -110,14 +110,17 @@ def keyed_batch(
     """Rows with the columns of packed batches, their key groups, and those without a key.
 
     Rows without a key are still among the first, with the group NULL_KEY_GROUP.  NullKeyError if
-    the plan does not allow them.
+    the plan does not allow them; TimestampError for rows without event time.
     """
     batch = table.combine_chunks().to_batches()[0]
     times: pa.Array | None = None
     if plan.chained:
         times = batch.column(EVENT_TIME)
     elif plan.event_time is not None:
-        times = pa.array(timestamps_ms(batch.column(plan.event_time)))
+        column = batch.column(plan.event_time)
+        if column.null_count:
+            raise _no_time(plan, batch, column)
+        times = pa.array(timestamps_ms(column))
     keys: pa.Array | None = None
     if plan.key_selector is not None:
         keys, groups = _selected_keys(plan, batch)
@@ -170,6 +173,16 @@ def _tuple_keys(columns: list[pa.Array], groups: np.ndarray) -> pa.Array:
     return pa.array(
         [pack_key(key) if group >= 0 else None for key, group in zip(values, groups, strict=True)],
         pa.binary(),
+    )
+
+
+def _no_time(plan: OperatorPlan, batch: pa.RecordBatch, column: pa.Array) -> TimestampError:
+    row = batch.filter(column.is_null()).slice(0, 1).select(plan.schema.names).to_pylist()[0]
+    assigned = plan.event_time == EVENT_TIME
+    source = "from the timestamp assigner" if assigned else f"in the column {plan.event_time!r}"
+    return TimestampError(
+        f"{column.null_count} rows have no event time {source}, the first of them {row!r}; filter "
+        "them, or give them one"
     )
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from flinkish.common import OutputTag
-from flinkish.common.errors import NullKeyError
+from flinkish.common.errors import NullKeyError, TimestampError
 from flinkish.datastream.functions import KeyedProcessFunction
 from tests.spark.fake_spark import FakeSpark, plan
 
@@ -77,3 +77,28 @@ def test_times_at_the_ends_of_the_range(tmp_path: Path) -> None:
     spark.batch(operator, [("a", 2**63 - 1 - 1000, 1000)], 0)
     assert timers(spark) == [{2**63 - 1}]
     assert spark.batch(operator, [("b", 0, 1000)], 2000) == [("b", "row", 1000)]
+
+
+class Times(KeyedProcessFunction):
+    """Shows the times of rows as it sees them."""
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        yield value.key, str(value.ts.timestamp()), ctx.timestamp()
+
+
+def test_the_order_of_rows(tmp_path: Path) -> None:
+    rows = [("a", 1, 9000), ("a", 2, 4000), ("b", 3, 4000), ("a", 4, 4000)]
+    wanted = [("a", "9.0", 9000), ("a", "4.0", 4000), ("b", "4.0", 4000), ("a", "4.0", 4000)]
+    for in_order in (False, True):
+        operator = plan(Times(), OUT, tmp_path, max_parallelism=1, timestamp_order=in_order)
+        spark = FakeSpark()
+        assert spark.batch(operator, rows, 5000) == (
+            wanted[1:] + wanted[:1] if in_order else wanted
+        )
+        assert spark.counters["late_rows"] == 3
+
+
+def test_rows_without_a_time(tmp_path: Path) -> None:
+    rows = [("a", 1, 9000), ("a", 2, None), ("b", 3, None)]
+    with pytest.raises(TimestampError, match=r"2 rows have no event time in the column 'ts', .* 2"):
+        FakeSpark().batch(plan(Times(), OUT, tmp_path), rows, 0)

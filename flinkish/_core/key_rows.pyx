@@ -53,14 +53,3 @@ def forget_empty_rows(StateTable table not None):
                 table_free_row(&table.table, row)
                 freed += 1
     return freed
-
-
-def key_groups_held(StateTable table not None):
-    """The key groups that have a row, in ascending order."""
-    cdef set found = set()
-    cdef uint32_t row
-    table.check_open()
-    for row in range(header_of(&table.table).rows):
-        if row_at(&table.table, row).tag != TAG_EMPTY:
-            found.add(row_at(&table.table, row).key_group)
-    return sorted(found)

@@ -1,8 +1,7 @@
 """Write the log of a table; `state_log.pxd` describes the form."""
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc, qsort
-from libc.errno cimport ENOMEM
+from libc.stdlib cimport qsort
 from libc.string cimport memmove
 
 from flinkish._core.bytestream cimport put_byte, put_bytes, put_difference, put_number
@@ -31,8 +30,8 @@ from flinkish._core.state_rows cimport (
     row_at,
     row_is_empty,
 )
-from flinkish._core.timer_log cimport timers_by_registration, timers_next_fresh, timers_removed
-from flinkish._core.timers cimport Timer, Timers, timers_count, timers_get
+from flinkish._core.timer_log cimport timers_next_fresh, timers_removed
+from flinkish._core.timers cimport Timer, Timers, timers_get
 from flinkish._core.values cimport TAG_CHAIN, TAG_EMPTY, TAG_FLOAT, TAG_INT, bytes_of
 
 
@@ -82,15 +81,16 @@ cdef int write_changes(Table* table, Writer* writer) noexcept nogil:
     return writer.status
 
 
-cdef int write_whole(Table* table, Ids* rows, unsigned int group, Writer* writer) noexcept nogil:
+cdef int write_whole(Table* table, Ids* rows, const Ids* event, const Ids* processing,
+                     Writer* writer) noexcept nogil:
     put_byte(writer, LOG_WHOLE)
     write_rows(table, rows, True, writer)
     write_cells(table, rows, True, writer)
     put_number(writer, 0)
     put_number(writer, 0)
     write_all_entries(table, rows, writer)
-    write_all_timers(&table.event, rows, group, writer)
-    write_all_timers(&table.processing, rows, group, writer)
+    write_all_timers(&table.event, rows, event, writer)
+    write_all_timers(&table.processing, rows, processing, writer)
     return writer.status
 
 
@@ -295,28 +295,13 @@ cdef void write_changed_timers(Timers* timers, Ids* rows, Writer* writer) noexce
         write_timer(&timer, rows, &before, writer)
 
 
-cdef void write_all_timers(Timers* timers, Ids* rows, unsigned int group, Writer* writer) noexcept nogil:
-    cdef uint32_t total = timers_count(timers), at, count = 0
+cdef void write_all_timers(Timers* timers, Ids* rows, const Ids* slots, Writer* writer) noexcept nogil:
+    cdef const uint32_t* slot = <const uint32_t*>slots.segment.base
     cdef TimerBefore before = TimerBefore(0, 0, 0)
+    cdef uint32_t at
     cdef Timer timer
-    cdef uint32_t* slots
-    cdef int status
     put_number(writer, 0)
-    if total == 0:
-        put_number(writer, 0)
-        return
-    slots = <uint32_t*>malloc(total * sizeof(uint32_t))
-    if slots == NULL:
-        writer.status = ENOMEM
-        return
-    status = timers_by_registration(timers, slots)
-    if status != 0 and writer.status == 0:
-        writer.status = -status
-    if status == 0:
-        for at in range(total):
-            count += timers_get(timers, slots[at], &timer) and timer.group == group
-        put_number(writer, count)
-        for at in range(total):
-            if timers_get(timers, slots[at], &timer) and timer.group == group:
-                write_timer(&timer, rows, &before, writer)
-    free(slots)
+    put_number(writer, slots.count)
+    for at in range(slots.count):
+        timers_get(timers, slot[at], &timer)
+        write_timer(&timer, rows, &before, writer)

@@ -3,8 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+from typing_extensions import disjoint_base
+
 from flinkish._core.state_table import StateTable
 
+@disjoint_base
 class NamedTimers:
     """Timers of one service."""
 

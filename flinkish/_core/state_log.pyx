@@ -3,15 +3,31 @@
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.errno cimport EBADMSG, EDOM, EINVAL
 from libc.stdint cimport uint16_t, uint32_t, uint8_t
+from libc.stdlib cimport calloc, free
 
 from flinkish._core.bytestream cimport Reader, Writer, writer_init
 from flinkish._core.log_reader cimport NEW_IDS, SAME_IDS, read_log
 from flinkish._core.log_writer cimport write_changes, write_whole
-from flinkish._core.memory cimport segment_init, segment_raise, segment_release
+from flinkish._core.memory cimport (
+    segment_init,
+    segment_raise,
+    segment_release,
+    segment_reserve,
+)
 from flinkish._core.state_entries cimport table_end_interval, table_rebuild_free
-from flinkish._core.state_rows cimport NO_ROW, Ids, header_of, ids_push, row_at
+from flinkish._core.state_rows cimport (
+    NO_ROW,
+    Ids,
+    Table,
+    TableHeader,
+    header_of,
+    ids_at,
+    ids_push,
+    row_at,
+)
 from flinkish._core.state_table cimport StateTable
-from flinkish._core.timer_log cimport timers_rebuild_free
+from flinkish._core.timer_log cimport timers_by_registration, timers_rebuild_free
+from flinkish._core.timers cimport Timer, Timers, timers_count, timers_get
 from flinkish._core.values cimport TAG_EMPTY
 
 
@@ -47,27 +63,101 @@ def commit(StateTable table not None):
     return take_bytes(&writer)
 
 
-def dump(StateTable table not None, uint16_t key_group):
-    """Everything of one key group.  Changes nothing; commit first."""
+cdef struct Share:                  # what a dump of one key group writes
+    Ids rows                        # ascending
+    Ids event                       # slots of timers, in order of registration
+    Ids processing
+
+
+cdef int share_timers(Timers* timers, Ids* slots, Share* shares, bint event, int only) noexcept nogil:
+    """Deal the timers out to the shares of their key groups; `slots` is room to work in."""
+    cdef uint32_t total = timers_count(timers), at
+    cdef Timer timer
+    cdef Share* share
+    cdef int status = segment_reserve(&slots.segment, total * sizeof(uint32_t))
+    if status == 0:
+        status = -timers_by_registration(timers, ids_at(slots))
+    for at in range(total):
+        if status != 0:
+            break
+        timers_get(timers, ids_at(slots)[at], &timer)
+        if only < 0 or <int>timer.group == only:
+            share = shares + timer.group
+            status = ids_push(&share.event if event else &share.processing, timer.slot)
+    return status
+
+
+cdef int share_table(Table* table, Share* shares, int only) noexcept nogil:
+    """Deal rows and timers out to their key groups, or to the one local key group `only`."""
+    cdef TableHeader* header = header_of(table)
+    cdef Ids slots
+    cdef uint32_t row, group
+    cdef int status = 0
+    slots.count = 0
+    segment_init(&slots.segment)
+    for row in range(header.rows):
+        if status == 0 and row_at(table, row).tag != TAG_EMPTY:
+            group = row_at(table, row).key_group - header.first_key_group
+            if only < 0 or <int>group == only:
+                status = ids_push(&shares[group].rows, row)
+    if status == 0:
+        status = share_timers(&table.event, &slots, shares, True, only)
+    if status == 0:
+        status = share_timers(&table.processing, &slots, shares, False, only)
+    segment_release(&slots.segment)
+    return status
+
+
+cdef dict dump_shares(StateTable table, int only):
+    """What each key group with rows holds, or the local key group `only` with or without."""
+    cdef TableHeader* header
+    cdef uint32_t groups, group
+    cdef Share* shares
     cdef Writer writer
-    cdef Ids rows
-    cdef uint32_t row
-    table.check_key_group(key_group)
+    cdef dict found = {}
+    cdef int status
     if table.table.touched.count:
         raise RuntimeError("commit the table before it is dumped")
-    rows.count = 0
-    segment_init(&rows.segment)
-    writer_init(&writer)
-    with nogil:
-        for row in range(header_of(&table.table).rows):
-            if writer.status == 0 and row_at(&table.table, row).tag != TAG_EMPTY \
-                    and row_at(&table.table, row).key_group == key_group:
-                writer.status = ids_push(&rows, row)
-        if writer.status == 0:
-            write_whole(&table.table, &rows, key_group - header_of(&table.table).first_key_group,
-                        &writer)
-        segment_release(&rows.segment)
-    return take_bytes(&writer)
+    header = header_of(&table.table)
+    groups = header.last_key_group - header.first_key_group + 1
+    shares = <Share*>calloc(groups, sizeof(Share))
+    if shares == NULL:
+        raise MemoryError()
+    for group in range(groups):
+        segment_init(&shares[group].rows.segment)
+        segment_init(&shares[group].event.segment)
+        segment_init(&shares[group].processing.segment)
+    try:
+        with nogil:
+            status = share_table(&table.table, shares, only)
+        segment_raise(status)
+        for group in range(groups):
+            if shares[group].rows.count == 0 and <int>group != only:
+                continue
+            writer_init(&writer)
+            with nogil:
+                write_whole(&table.table, &shares[group].rows, &shares[group].event,
+                            &shares[group].processing, &writer)
+            found[header.first_key_group + group] = take_bytes(&writer)
+    finally:
+        for group in range(groups):
+            segment_release(&shares[group].rows.segment)
+            segment_release(&shares[group].event.segment)
+            segment_release(&shares[group].processing.segment)
+        free(shares)
+    return found
+
+
+def dump(StateTable table not None, uint16_t key_group):
+    """Everything of one key group.  Changes nothing; commit first."""
+    table.check_key_group(key_group)
+    return dump_shares(table, key_group - header_of(&table.table).first_key_group)[key_group]
+
+
+def dump_all(StateTable table not None):
+    """Everything of each key group that has a row: {key group: as `dump`}, in one pass."""
+    table.check_open()
+    return dump_shares(table, -1)
 
 
 cdef int apply_log(StateTable table, list pieces, list cells, int ids, uint16_t key_group) except -1:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from flinkish._core.key_rows import find_rows, forget_empty_rows, key_groups_held, use_key
+from flinkish._core.key_rows import find_rows, forget_empty_rows, use_key
 from flinkish._core.state_table import StateTable
 from flinkish.common.errors import (
     ArgumentTypeError,
@@ -167,7 +167,7 @@ class KeyedOperator(StreamOperator):
         self.table.processing_time = self._clock()
         self.backend.expire()
         forget_empty_rows(self.table)
-        groups = self.backend.snapshot(key_groups_held(self.table))
+        groups = self.backend.snapshot()
         sealed = {g: OperatorSnapshot.seal_group(g, whole) for g, whole in groups.items()}
         return OperatorSnapshot(
             type(self).__name__,

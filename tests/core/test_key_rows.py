@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from flinkish._core.key_rows import find_rows, forget_empty_rows, key_groups_held, use_key
+from flinkish._core.key_rows import find_rows, forget_empty_rows, use_key
 from flinkish._core.keyed_state import MapCell, ValueCell
 from flinkish._core.state_table import StateTable
 
@@ -23,7 +23,6 @@ def test_a_key_is_known_once_it_has_a_row(table: StateTable) -> None:
     for key in KEYS:
         assert use_key(table, key)
         assert table.current_key() == key
-    assert key_groups_held(table) == list(range(len(KEYS)))
 
 
 def test_find_rows_says_which_keys_are_new(table: StateTable) -> None:
@@ -59,7 +58,6 @@ def test_rows_that_hold_nothing_are_forgotten(table: StateTable) -> None:
     assert not use_key(table, 2)
     assert use_key(table, 3)
     assert value.value() == "a value that needs a place in the slab"
-    assert key_groups_held(table) == [1, 3, 5, 7, 9]
 
 
 def test_a_table_with_a_log_forgets_by_its_commit() -> None:
@@ -74,7 +72,6 @@ def test_a_closed_table(table: StateTable) -> None:
         lambda: use_key(table, 1),
         lambda: find_rows(table, [1], np.empty(1, np.uint32)),
         lambda: forget_empty_rows(table),
-        lambda: key_groups_held(table),
     ):
         with pytest.raises(RuntimeError):
             call()

@@ -1,0 +1,71 @@
+"""A program for other places than the tests' own session: Spark Connect, a cluster.
+
+Run as ``python -m tests.spark.places PLACE WORK``; reads WORK/in, writes WORK/out, a file for
+each micro-batch, WORK/batch.json (the same rows as a batch DataFrame) and WORK/statistics.json.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+import flinkish.spark as fs
+from tests.spark.functions import LATE, Silence
+from tests.spark.support import GROUPS, Source, timed
+from tests.spark.traffic import OUT, SCHEMA
+
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.driver.memory": "1g",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.python.authenticate.socketTimeout": "120s",
+    "spark.log.level": "ERROR",
+}
+
+
+def session(place: str, work: Path) -> SparkSession:
+    builder = SparkSession.builder
+    builder = builder.remote("local[2]") if place == "connect" else builder.master(place)
+    for name, value in SETTINGS.items():
+        builder = builder.config(name, value)
+    builder = builder.config("spark.local.dir", str(work / "local"))
+    return builder.config("spark.sql.warehouse.dir", str(work / "warehouse")).getOrCreate()
+
+
+def main(place: str, work: Path) -> None:
+    spark = fs.configure(session(place, work))
+    source = Source(spark, work / "in", SCHEMA)
+    keyed = timed(source.stream(), 1000).key_by("key")
+    stream = keyed.process(Silence(), schema=OUT, max_parallelism=GROUPS)
+    out = work / "out"
+    out.mkdir()
+
+    def write(batch: int, main: DataFrame, late: DataFrame) -> None:
+        rows = {"": [list(row) for row in main.collect()]}
+        rows["late"] = [list(row) for row in late.collect()]
+        (out / f"{batch:03}.json").write_text(json.dumps(rows))
+
+    writer = stream.foreach_batch(write, LATE).option(
+        "checkpointLocation", str(work / "checkpoint")
+    )
+    query = writer.trigger(availableNow=True).start()
+    query.awaitTermination()
+    (work / "statistics.json").write_text(json.dumps(stream.statistics(query)))
+
+    keyed = timed(source.frame()).key_by("key")
+    batch = keyed.process(Silence(), schema=OUT)
+    rows = [list(row) for row in batch.to_df().collect()]
+    counted = batch.statistics()
+    (work / "batch.json").write_text(json.dumps({"rows": rows, "statistics": counted}))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

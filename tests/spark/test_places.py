@@ -1,0 +1,50 @@
+"""Spark Connect and a cluster give what a local session gives."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from flinkish.common import Row
+from flinkish.common.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
+from tests.models.keyed_process import KeyedProcessModel
+from tests.spark.conftest import worker_environment
+from tests.spark.functions import Silence
+from tests.spark.support import Outcome, Source, tuples
+from tests.spark.traffic import SCHEMA, check, expected, feed, random_batches
+
+
+@pytest.mark.parametrize("place", ["connect", "local-cluster[2,1,1024]"])
+def test_places(tmp_path: Path, place: str) -> None:
+    source = Source(None, tmp_path / "in", SCHEMA)  # type: ignore[arg-type]
+    batches = random_batches(81, batches=3, rows=60, keys=15)
+    feed(source, batches)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "tests.spark.places", place, str(tmp_path)],
+        env=os.environ | worker_environment(),
+        capture_output=True,
+        text=True,
+        timeout=420,
+    )
+    assert done.returncode == 0, done.stderr[-6000:]
+    out = tmp_path / "out"
+    found = Outcome(batches={int(file.stem): tuples(file) for file in out.glob("*.json")})
+    model, given = expected(Silence(), batches, 1000)
+    check(found, given, "late")
+    counted = json.loads((tmp_path / "statistics.json").read_text())
+    for name in ("rows", "late_rows", "timers_registered", "timers_deleted", "timers_fired"):
+        assert counted[name] == model.counts[name], name
+
+    batch = json.loads((tmp_path / "batch.json").read_text())
+    rows = sorted((row for rows in batches for row in rows), key=lambda row: row["at"])
+    wanted = KeyedProcessModel(Silence(), lambda row: row.key)
+    elements = [(Row(key=row["key"], n=row["n"]), row["at"]) for row in rows]
+    given_all = wanted.batch(elements, MIN_TIMESTAMP) + wanted.batch([], MAX_TIMESTAMP)
+    assert Counter(map(tuple, batch["rows"])) == Counter(
+        value for tag, value, _ in given_all if tag == ""
+    )
+    assert batch["statistics"]["rows"] == len(rows)

@@ -25,5 +25,5 @@ def test_rows_without_a_key_are_packed_as_the_others(tmp_path: Path) -> None:
             pairs = zip(batch["key"].to_pylist(), batch["n"].to_pylist(), strict=True)
             found.setdefault(group, []).extend(pairs)
     assert found.pop(NULL_KEY_GROUP) == [(None, 2), (None, 4)]
-    assert sorted(sum(found.values(), [])) == [("a", 1), ("b", 3)]
+    assert sorted(pair for pairs in found.values() for pair in pairs) == [("a", 1), ("b", 3)]
     assert all(0 <= group < operator.max_parallelism for group in found)

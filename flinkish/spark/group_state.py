@@ -190,7 +190,13 @@ class GroupState:
         old = head or Head(
             FORMAT_VERSION, "", 0, 0, 0, 0, None, watermark, self._plan.max_parallelism, "[]"
         )
-        new = replace(old, nonce=new_nonce(), timer=timer, watermark=watermark, states=self._states())
+        new = replace(
+            old,
+            nonce=new_nonce(old.nonce),
+            timer=timer,
+            watermark=watermark,
+            states=self._states(),
+        )
         if changes or self._stale:
             new = self._append(new, changes, private.key_group)
         self._close()

@@ -30,9 +30,17 @@ _PRIVATE = "."
 _ABANDONED_AFTER_S = 7 * 24 * 3600.0
 
 
-def new_nonce() -> str:
-    """A name that no state ever had."""
-    return secrets.token_hex(16)
+def new_nonce(before: str = "") -> str:
+    """A name that no state ever had, in the line of the state before it.
+
+    Lines tell apart the states of queries that have the same path, as where Spark does not tell
+    a worker its query.
+    """
+    return f"{_line(before) or secrets.token_hex(4)}-{secrets.token_hex(12)}"
+
+
+def _line(nonce: str) -> str:
+    return nonce.rpartition("-")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +87,7 @@ class TableFiles:
         return PrivateTable(key_group, mine)
 
     def publish(self, table: PrivateTable, nonce: str) -> None:
-        """Make a closed table findable as the state `nonce`; older ones here go away.
+        """Make a closed table findable as the state `nonce`; others of its line go away.
 
         Another attempt may have put the same state back before; one table of it is enough.
         """
@@ -89,7 +97,11 @@ class TableFiles:
         except OSError:
             self.discard(table)
         for other in _entries(home):
-            if other.name != nonce and (not _is_private(other) or _is_orphan(other)):
+            if _is_private(other):
+                unwanted = _is_orphan(other)
+            else:
+                unwanted = other.name != nonce and _line(other.name) == _line(nonce)
+            if unwanted:
                 self._remove(other)
 
     def discard(self, table: PrivateTable) -> None:
@@ -125,10 +137,13 @@ class TableFiles:
 
 
 def default_root() -> str:
-    """Where tables go: Spark's local directory on this worker, else the temporary one."""
+    """Where tables go: beside Spark's own local files on this worker, else with temporary ones."""
     local = os.environ.get("SPARK_LOCAL_DIRS") or os.environ.get("LOCAL_DIRS") or ""
-    first = local.split(",")[0].strip() or tempfile.gettempdir()
-    return os.path.join(first, f"flinkish-{os.getuid()}")
+    first = Path(local.split(",")[0].strip() or tempfile.gettempdir())
+    # Spark gives workers the directory of one application's blocks, which goes away with it.
+    if first.name.startswith("blockmgr-"):
+        first = first.parent
+    return str(first / f"flinkish-{os.getuid()}")
 
 
 def boot_id() -> str:

@@ -126,7 +126,7 @@ def claim_and_publish(root: str, worker: int, rounds: int) -> list[str]:
             table = files.create(0)
         elif (table.path / "text").read_text() != nonce:
             complaints.append(f"{nonce} holds {(table.path / 'text').read_text()}")
-        fresh = new_nonce()
+        fresh = new_nonce("races-")
         filled(table, fresh)
         if turn % 5 == worker % 5:
             files.discard(table)

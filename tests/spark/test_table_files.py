@@ -153,9 +153,9 @@ def test_races(tmp_path: Path) -> None:
         pool.join()
     assert found == [[], [], []]
     TableFiles("query", "operator", root).publish(
-        TableFiles("query", "operator", root).create(0), "end"
+        TableFiles("query", "operator", root).create(0), "races-end"
     )
-    assert names(tmp_path) == ["end"]
+    assert names(tmp_path) == ["races-end"]
 
 
 @pytest.mark.stress

@@ -2,6 +2,7 @@
 
 from cpython.list cimport PyList_CheckExact
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
+from cpython.number cimport PyNumber_Index
 from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_SIZE
 
 from flinkish._core.memory cimport segment_raise
@@ -55,7 +56,7 @@ cdef class KeyedTimerService:
             if not overflow:
                 return number
         try:
-            return <int64_t>timestamp
+            return <int64_t>PyNumber_Index(timestamp)
         except OverflowError:
             raise self.table.illegal_argument(
                 f"a timer at {timestamp!r} is beyond 64 bits of milliseconds since the epoch; is "

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from flinkish.common import Duration, OutputTag, WatermarkStrategy
@@ -89,8 +90,17 @@ def run(
         after_batch(batch)
 
     writer = stream.foreach_batch(write, *tags).option("checkpointLocation", str(checkpoint))
-    outcome.query = query = writer.trigger(availableNow=True).start()
-    query.awaitTermination()
+    writer = writer.trigger(availableNow=True)
+    for attempt in range(3):
+        outcome.query = query = writer.start()
+        try:
+            query.awaitTermination()
+            break
+        except StreamingQueryException as error:
+            # Before its first batch a query starts a worker and waits 10 s for it, whatever one
+            # sets; a machine that is busy enough takes longer.
+            if "worker failed to connect back" not in str(error) or attempt == 2:
+                raise
     outcome.statistics = stream.statistics(query)
     return outcome
 

@@ -155,3 +155,11 @@ def test_streams_without_event_time(spark: SparkSession) -> None:
     stream = DataStream(frame(spark, [("a", 1, 1)])).key_by("key")
     rows = stream.process(NoTime(), schema="key string, at bigint").to_df().collect()
     assert list(map(tuple, rows)) == [("a", None)]
+
+
+def test_two_outputs_in_one_action(spark: SparkSession) -> None:
+    rows = [(f"k{n % 5}", n, 100_000 + n * 1000) for n in range(40)]
+    stream = timed(frame(spark, rows)).key_by("key").process(Silence(), schema=OUT)
+    both = stream.to_df().select("key").union(stream.get_side_output(ODD).to_df().select("key"))
+    wanted = expected(rows)
+    assert both.count() == len(wanted)

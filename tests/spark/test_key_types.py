@@ -35,7 +35,7 @@ TYPES: dict[str, tuple[str, Any]] = {
 
 def test_every_type_of_key(spark: SparkSession, tmp_path: Path) -> None:
     source = Source(spark, tmp_path / "in", SCHEMA)
-    batches = random_batches(71, batches=3, rows=50, keys=8)
+    batches = random_batches(71, batches=2, rows=50, keys=8)
     feed(source, batches)
     frame = source.stream().withColumn("x", F.expr("n % 8"))
     for name, (sql, _) in TYPES.items():

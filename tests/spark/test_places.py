@@ -21,7 +21,7 @@ from tests.spark.traffic import SCHEMA, check, expected, feed, random_batches
 @pytest.mark.parametrize("place", ["connect", "local-cluster[2,1,1024]"])
 def test_places(tmp_path: Path, place: str) -> None:
     source = Source(None, tmp_path / "in", SCHEMA)  # type: ignore[arg-type]
-    batches = random_batches(81, batches=3, rows=60, keys=15)
+    batches = random_batches(81, batches=2, rows=60, keys=15)
     feed(source, batches)
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", "tests.spark.places", place, str(tmp_path)],

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A demonstration on real data, with the installed wheel:
 #
-#   bash ci/demo.sh [flights] [options]   # --help lists the options
+#   bash ci/demo.sh [flights] [options]   # --help lists the options; give absolute paths
 #
 # Makes its own environment; the first run takes minutes, the next ones only as long as the job.
 # A demonstration is a folder of examples/ with a main.py, which exits with 0 if its result is
@@ -22,4 +22,5 @@ fi
 
 environment demo
 need_java
+cd "$ROOM"   # Spark's workers would prefer the checkout's package to the installed one
 exec python "$script" "$@"

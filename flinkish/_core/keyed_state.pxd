@@ -7,6 +7,7 @@ from libc.stdint cimport int64_t, uint32_t
 
 from flinkish._core.state_coding cimport Coding
 from flinkish._core.state_table cimport StateTable
+from flinkish._core.values cimport Encoded
 
 
 cdef class StateHandle:
@@ -21,6 +22,10 @@ cdef class StateHandle:
     cdef uint32_t row(self) except? 0xFFFFFFFF
     cdef uint32_t pair(self, int64_t ttl) noexcept
     cdef bint outlived(self, int64_t time) noexcept
+
+    # As encode_value and encode_key of values.pxd, with errors that name the state.
+    cdef object encode(self, object value, Encoded* out)
+    cdef object encode_key(self, object key, Encoded* out)
 
 
 cdef class ValueCell(StateHandle):

@@ -89,6 +89,26 @@ cdef class StateHandle:
     cdef bint outlived(self, int64_t time) noexcept:
         return has_outlived(time, self.ttl, self.table.processing_time)
 
+    cdef object encode(self, object value, Encoded* out):
+        value = coerce_value(value, self.coding, self.table, self.name)
+        try:
+            return encode_value(value, out)
+        except (MemoryError, RecursionError):
+            raise
+        except Exception as error:
+            raise self.table.not_serializable(
+                f"the state {self.name!r} was given a value of type {type(value).__name__}, which "
+                f"cannot be kept: {error}; keep what can be pickled"
+            ) from error
+
+    cdef object encode_key(self, object key, Encoded* out):
+        try:
+            return encode_key(key, out)
+        except TypeError as error:
+            raise self.table.illegal_type(
+                f"the map state {self.name!r} was given the key {key!r}: {error}"
+            ) from None
+
 
 cdef class ValueCell(StateHandle):
     """PyFlink's ValueState.  With a time to live, the next cell has the time of the last access."""
@@ -150,7 +170,7 @@ cdef class ValueCell(StateHandle):
                 if self.ttl:
                     segment_raise(table_set(table, row, self.cell + 1, TAG_INT, 8, <char*>&now))
                 return 0
-        owner = encode_value(coerce_value(value, self.coding, self.table, self.name), &out)
+        owner = self.encode(value, &out)
         segment_raise(table_set(table, row, self.cell, out.tag, out.size, out.data))
         if self.ttl:
             segment_raise(table_set(table, row, self.cell + 1, TAG_INT, 8, <char*>&now))
@@ -234,7 +254,7 @@ cdef class ListCell(StateHandle):
         cdef object owner
         if value is None:
             raise self.table.illegal_argument(f"the list state {self.name!r} cannot hold None")
-        owner = encode_value(coerce_value(value, self.coding, self.table, self.name), &out)
+        owner = self.encode(value, &out)
         segment_raise(table_append(&self.table.table, row, self.cell, TAG_EMPTY, 0, b"", out.tag,
                                    out.size, out.data, self.table.processing_time, NO_ROW))
 
@@ -259,7 +279,7 @@ cdef class MapCell(StateHandle):
     cdef uint32_t find(self, object key) except? 0xFFFFFFFE:
         cdef Encoded out
         cdef uint32_t row = self.row()
-        cdef object owner = encode_key(key, &out)
+        cdef object owner = self.encode_key(key, &out)
         return table_find_entry(&self.table.table, row, self.cell, out.tag, out.size, out.data)
 
     cdef bint expire(self, uint32_t entry) except -1:
@@ -293,8 +313,8 @@ cdef class MapCell(StateHandle):
         cdef Table* table = &self.table.table
         cdef Encoded encoded_key, out
         cdef uint32_t row = self.row()
-        cdef object key_owner = encode_key(key, &encoded_key)
-        cdef object owner = encode_value(value if value is None else coerce_value(value, self.coding, self.table, self.name), &out)
+        cdef object key_owner = self.encode_key(key, &encoded_key)
+        cdef object owner = encode_value(None, &out) if value is None else self.encode(value, &out)
         cdef uint32_t at = table_find_entry(table, row, self.cell, encoded_key.tag,
                                             encoded_key.size, encoded_key.data)
         if at == NO_ROW:

@@ -16,6 +16,7 @@ cdef class StateTable:
     cdef public object illegal_state        # classes of errors, for the walls to choose:
     cdef public object illegal_argument     #   a moment, a value, a type that will not do
     cdef public object illegal_type
+    cdef public object not_serializable     #   a value that cannot be pickled
 
     # `illegal_state` when nothing is open.
     cdef int check_open(self) except -1

@@ -19,6 +19,7 @@ class StateTable:
     illegal_state: type[Exception]
     illegal_argument: type[Exception]
     illegal_type: type[Exception]
+    not_serializable: type[Exception]
     def __init__(
         self,
         first_key_group: int | None = None,

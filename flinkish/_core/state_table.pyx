@@ -74,6 +74,7 @@ cdef class StateTable:
         self.illegal_state = RuntimeError
         self.illegal_argument = ValueError
         self.illegal_type = TypeError
+        self.not_serializable = TypeError
         self.processing_time = LOWEST
         self.watermark = LOWEST
 

@@ -16,6 +16,7 @@ from flinkish.common.errors import (
     ArgumentTypeError,
     IllegalArgumentError,
     IllegalStateError,
+    SerializationError,
     UnsupportedOperationError,
 )
 from flinkish.functions.runtime_context import RuntimeContext
@@ -129,7 +130,7 @@ class KeyedRuntimeContext(TaskRuntimeContext):
 
     The states, and the timers over the same table, raise flinkish's own errors from now on:
     IllegalStateError without a current key, ArgumentTypeError and IllegalArgumentError for
-    values that the state cannot hold.
+    values that the state cannot hold, SerializationError for those that cannot be pickled.
     """
 
     def __init__(
@@ -157,6 +158,7 @@ class KeyedRuntimeContext(TaskRuntimeContext):
         backend.table.illegal_state = IllegalStateError
         backend.table.illegal_argument = IllegalArgumentError
         backend.table.illegal_type = ArgumentTypeError
+        backend.table.not_serializable = SerializationError
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
         """One value of each key."""

@@ -20,7 +20,6 @@ class ModelState:
         return {entry: value for entry, (_, value) in held.items()}
 
     def put(self, entry: Any, value: Any) -> None:
-        self.alive()  # an entry that has expired comes back at the end
         self.kept.setdefault(self.operator.key, {})[entry] = (self.operator.now, value)
 
     def remove(self, entry: Any) -> None:

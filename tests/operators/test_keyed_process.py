@@ -141,6 +141,16 @@ def test_equal_timestamps_fire_in_the_order_of_registration() -> None:
     assert [key for key, _ in harness.extract_output_values()] == keys
 
 
+def test_the_end_of_the_data_fires_all_event_timers() -> None:
+    """B.28: a bounded input ends with the highest watermark; clocks that go on do not count."""
+    harness = harness_of(Registers({10: lambda timers: timers.register_event_time_timer(1 << 62)}))
+    harness.process_elements([("a", 10), ("b", 5)])
+    harness.end_input()
+    harness.process_watermark(Watermark.MAX_WATERMARK)
+    assert harness.extract_output_values() == [("b", 5), ("a", 10), ("a", 1 << 62)]
+    assert harness.num_event_time_timers() == 0
+
+
 def test_processing_timers_in_order_of_time() -> None:
     harness = harness_of(Script())
     harness.process_elements([("a", "later", 30, 10), ("b", "later", 20)])

@@ -6,7 +6,12 @@ import pytest
 
 from flinkish._core.state_table import StateTable
 from flinkish.common import Types
-from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, StateMigrationError
+from flinkish.common.errors import (
+    ArgumentTypeError,
+    IllegalArgumentError,
+    SerializationError,
+    StateMigrationError,
+)
 from flinkish.functions import RuntimeContext
 from flinkish.metrics import MetricGroup
 from flinkish.operators import KeyedProcessOperator, KeyedRuntimeContext
@@ -108,6 +113,22 @@ def test_values_must_be_of_the_declared_type(type_info: Any, good: Any, bad: Any
     for value in bad:
         with pytest.raises(IllegalArgumentError, match="'typed'"):
             harness.process_element(("k", "put", value))
+
+
+def test_what_cannot_be_kept_is_named() -> None:
+    harness = KeyedOneInputStreamOperatorTestHarness(KeyedProcessOperator(Script()), lambda v: v[0])
+    harness.open()
+    for command in ("put", "add"):
+        with pytest.raises(SerializationError, match=r"'(value|items)' .* type function.*pickle"):
+            harness.process_element(("k", command, lambda: None))
+    with pytest.raises(SerializationError, match="'pairs'"):
+        harness.process_element(("k", "pair", 1, lambda: None))
+    for key in (None, [1], {}):
+        with pytest.raises(ArgumentTypeError, match="map state 'pairs' was given the key"):
+            harness.process_element(("k", "pair", key, 1))
+    harness.process_element(("k", "pair", 1, None))
+    harness.process_element(("k", "get"))
+    assert harness.extract_output_values() == [(None, [], {1: None})]
 
 
 def restarted(before: Any, after: Any) -> Any:

@@ -1,16 +1,19 @@
 """The demonstration on real flights, on a month of some aircraft, and the parts it stands on."""
 
+import io
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import datetime, timezone
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
+from rich.console import Console
 
 import tests
 from flinkish.testing import ProcessFunctionTestHarnesses
@@ -26,17 +29,14 @@ DAY = 86_400_000
 
 
 @pytest.fixture
-def part(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Import a module of the demonstration, whose names are too common to keep."""
+def part(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Import modules of the demonstration, whose names are too common to keep."""
     monkeypatch.syspath_prepend(DEMO)
-
-    def find(name: str) -> ModuleType:
-        monkeypatch.delitem(sys.modules, name, raising=False)
-        module = import_module(name)
-        monkeypatch.delitem(sys.modules, name)
-        return module
-
-    return find
+    names = {path.stem for path in DEMO.glob("*.py")}
+    assert not names & set(sys.modules)
+    yield import_module
+    for name in names:
+        sys.modules.pop(name, None)
 
 
 def demo(out: Path, *options: str) -> "subprocess.CompletedProcess[str]":
@@ -82,6 +82,47 @@ def test_differing_rows_are_shown(part: Any) -> None:
     other = differences(want, want.assign(hours=[1, 2, 3]))
     assert other["found"].tolist() == ["only pandas", "only the stream"]
     assert other["hours"].tolist() == [2, 3]
+
+
+def test_a_wrong_row_and_a_wrong_count_make_the_verdict(part: Any) -> None:
+    at = pd.to_datetime(["2013-01-01T00:00Z", "2013-01-02T00:00Z"])
+    rows = pd.DataFrame({"tailnum": ["N1", "N2"], "at": at})
+    want = part("check").Expected(
+        alerts=rows,
+        returned=rows,
+        late=rows,
+        without_tailnum=5,
+        registered=9,
+        cancelled=6,
+        armed=1,
+        watermark=at[1],
+    )
+    got = {"alerts": rows, "returned": rows, "late": rows}
+    counted = {
+        "null_keys": 5,
+        "late_rows": 2,
+        "timers_registered": 9,
+        "timers_deleted": 6,
+        "timers_fired": 2,
+    }
+
+    def verdict(**changes: Any) -> tuple[bool, str]:
+        out = io.StringIO()
+        console = Console(file=out, width=200)
+        right = part("main").agrees(
+            console,
+            {name: changes.get(name, table) for name, table in got.items()},
+            {name: changes.get(name, count) for name, count in counted.items()},
+            want,
+        )
+        return right, out.getvalue()
+
+    assert verdict() == (True, "")
+    right, shown = verdict(late=rows.replace("N2", "N3"))
+    assert not right
+    assert "WRONG: of late, 2 rows are not in both" in shown
+    assert "N3 2013-01-02 00:00:00+00:00 only the stream" in shown
+    assert verdict(timers_fired=3) == (False, "WRONG: timers_fired is 3; pandas has 2\n")
 
 
 def test_files_are_read_in_the_order_of_reports(tmp_path: Path, part: Any) -> None:

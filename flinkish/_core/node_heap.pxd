@@ -60,6 +60,9 @@ cdef void heap_erase_top(TimerNode* nodes, TimerSlot* slots, const uint32_t* hol
 # Make a heap of nodes in any order.  O(count).
 cdef void heapify(TimerNode* nodes, TimerSlot* slots, size_t count) noexcept nogil
 
+# Whether no node is before its parent, and none has the sequence of its parent.
+cdef bint heap_in_order(const TimerNode* nodes, size_t count) noexcept nogil
+
 # Make the sequences 0, 1, 2, ... in the order of those there are.  0, or -ENOMEM without change.
 cdef int heap_renumber(TimerNode* nodes, size_t count) noexcept nogil
 

@@ -89,6 +89,14 @@ cdef void heapify(TimerNode* nodes, TimerSlot* slots, size_t count) noexcept nog
         heap_down(nodes, slots, index, nodes[index], count)
 
 
+cdef bint heap_in_order(const TimerNode* nodes, size_t count) noexcept nogil:
+    cdef size_t index
+    for index in range(1, count):
+        if not node_before(&nodes[(index - 1) // HEAP_ARITY], &nodes[index]):
+            return 0
+    return 1
+
+
 cdef int heap_renumber(TimerNode* nodes, size_t count) noexcept nogil:
     cdef TimerNode* order = <TimerNode*>malloc(2 * count * sizeof(TimerNode) + 1)
     cdef size_t i

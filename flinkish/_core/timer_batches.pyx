@@ -49,32 +49,55 @@ cdef bint _in_range(Timers* timers, const TimerBatch* batch) noexcept nogil:
     return inside
 
 
-cdef int _fetch(Timers* timers, const TimerBatch* batch, size_t row, Chunk* chunk) noexcept nogil:
-    """Take up the rows from `row` on and ask for their set entries and slots."""
-    cdef uint32_t group, ns
+cdef int _fetch(Timers* timers, const TimerBatch* batch, size_t row, Chunk* chunk,
+                bint there) noexcept nogil:
+    """Take up the rows from `row` on and ask for their set entries; and slots, if `there`."""
+    cdef const int64_t* timestamps = batch.timestamps + row
+    cdef const uint32_t* keys = batch.keys + row
+    cdef const uint32_t* namespaces = batch.namespaces
+    cdef size_t count = min(<size_t>CHUNK, batch.count - row)
+    cdef uint32_t group, ns, hash, capacity
     cdef Segment* ids
     cdef size_t i
-    chunk.count = min(<size_t>CHUNK, batch.count - row)
-    for i in range(chunk.count):
+    chunk.count = count
+    for i in range(count):
         group = _local(batch, row + i)
-        ns = batch.namespaces[row + i] if batch.namespaces != NULL else batch.ns
+        ns = namespaces[row + i] if namespaces != NULL else batch.ns
         if group >= timers.groups:  # the caller's arrays may change under our hands
             return -EINVAL
+        hash = timer_hash(timestamps[i], keys[i], ns)
+        ids = &timers.sets[group]
+        capacity = set_capacity(ids)
+        prefetch(set_entries(ids) + set_home(hash, capacity))
         chunk.groups[i] = group
         chunk.namespaces[i] = ns
-        chunk.hashes[i] = timer_hash(batch.timestamps[row + i], batch.keys[row + i], ns)
-        ids = &timers.sets[group]
-        if set_capacity(ids) != 0:
-            prefetch(set_entries(ids) + set_home(chunk.hashes[i], set_capacity(ids)))
-    for i in range(chunk.count):
-        chunk.slots[i] = set_guess(&timers.sets[chunk.groups[i]], chunk.hashes[i])
-        prefetch(timers_slots(timers) + chunk.slots[i])
+        chunk.hashes[i] = hash
+    if there:
+        for i in range(count):
+            chunk.slots[i] = set_guess(&timers.sets[chunk.groups[i]], chunk.hashes[i])
+            prefetch(timers_slots(timers) + chunk.slots[i])
     return 0
 
 
+cdef void _fetch_nodes(Timers* timers, const Chunk* chunk, bint around) noexcept nogil:
+    """Ask for the nodes of the slots; and for those that taking them out will move."""
+    cdef TimerNode* nodes = timers_nodes(timers)
+    cdef TimerSlot* slots = timers_slots(timers)
+    cdef uint32_t used = timers_header(timers).used
+    cdef size_t i, place
+    for i in range(chunk.count):
+        if chunk.slots[i] < used:
+            place = slots[chunk.slots[i]].position
+            prefetch(nodes + place)
+            if around:
+                prefetch(nodes + (place - 1) // HEAP_ARITY)
+                prefetch(nodes + place * HEAP_ARITY + 1)
+
+
 cdef int64_t timers_add_many(Timers* timers, const TimerBatch* batch) noexcept nogil:
-    cdef int64_t added = 0
+    cdef int64_t added = 0, before = 0
     cdef size_t row = 0, i
+    cdef bint there = False
     cdef Chunk chunk
     cdef int status
     if not _in_range(timers, batch):
@@ -84,9 +107,11 @@ cdef int64_t timers_add_many(Timers* timers, const TimerBatch* batch) noexcept n
         if status != 0:
             return status
     while row < batch.count:
-        status = _fetch(timers, batch, row, &chunk)
+        status = _fetch(timers, batch, row, &chunk, there)
         if status != 0:
             return status
+        if there:
+            _fetch_nodes(timers, &chunk, False)
         for i in range(chunk.count):
             status = timers_add_hashed(
                 timers, chunk.hashes[i], batch.timestamps[row + i], batch.keys[row + i],
@@ -95,6 +120,9 @@ cdef int64_t timers_add_many(Timers* timers, const TimerBatch* batch) noexcept n
             if status < 0:
                 return status
             added += status
+        # Duplicates seldom come alone.
+        there = added - before != <int64_t>chunk.count
+        before = added
         row += chunk.count
     return added
 
@@ -115,11 +143,10 @@ cdef int64_t timers_remove_many(Timers* timers, const TimerBatch* batch) noexcep
     if not _in_range(timers, batch):
         return -EINVAL
     while row < batch.count:
-        status = _fetch(timers, batch, row, &chunk)
+        status = _fetch(timers, batch, row, &chunk, True)
         if status != 0:
             return status
-        for i in range(chunk.count):
-            _fetch_nodes(timers, chunk.slots[i])
+        _fetch_nodes(timers, &chunk, True)
         for i in range(chunk.count):
             status = timers_remove_hashed(
                 timers, chunk.hashes[i], batch.timestamps[row + i], batch.keys[row + i],
@@ -130,17 +157,6 @@ cdef int64_t timers_remove_many(Timers* timers, const TimerBatch* batch) noexcep
             removed += status
         row += chunk.count
     return removed
-
-
-cdef inline void _fetch_nodes(Timers* timers, uint32_t slot) noexcept nogil:
-    """Ask for the node of a slot and those that taking it out will move."""
-    cdef TimerNode* nodes = timers_nodes(timers)
-    cdef size_t place
-    if slot < timers_header(timers).used:
-        place = timers_slots(timers)[slot].position
-        prefetch(nodes + place)
-        prefetch(nodes + (place - 1) // HEAP_ARITY)
-        prefetch(nodes + place * HEAP_ARITY + 1)
 
 
 # --- out --------------------------------------------------------------------------------------

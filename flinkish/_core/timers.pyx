@@ -13,7 +13,7 @@ from flinkish._core.id_set cimport (
     set_limit, set_reserve, set_take, set_valid,
 )
 from flinkish._core.memory cimport segment_init, segment_release, segment_reserve
-from flinkish._core.node_heap cimport heap_erase, heap_renumber, heap_up, prefetch
+from flinkish._core.node_heap cimport heap_erase, heap_in_order, heap_renumber, heap_up, prefetch
 
 cdef uint64_t MAGIC = 0x010464656D697466  # "ftimed", the arity 4, version 1 of the layout
 cdef size_t FIRST_TIMERS = 64             # room of the first nodes and slots
@@ -100,21 +100,16 @@ cdef void timers_clear(Timers* timers) noexcept nogil:
         memset(timers.slots.base, 0, header.used * sizeof(TimerSlot))
     for group in range(timers.groups):
         set_clear(&timers.sets[group])
-    header.count = 0
-    header.used = 0
-    header.free = 0
-    header.sequence = 0
-    timers.fresh_count = 0
-    timers.removed_count = 0
+    header.count = header.used = header.free = header.sequence = 0
+    timers.fresh_count = timers.removed_count = 0
 
 
 cdef size_t timers_bytes(Timers* timers) noexcept nogil:
-    cdef size_t bytes = timers.groups * sizeof(Segment)
+    cdef size_t bytes = timers.nodes.size + timers.slots.size + timers.groups * sizeof(Segment)
     cdef uint32_t group
-    bytes += timers.nodes.size + timers.slots.size + timers.fresh.size + timers.removed.size
     for group in range(timers.groups):
         bytes += timers.sets[group].size
-    return bytes
+    return bytes + timers.fresh.size + timers.removed.size
 
 
 # --- room -------------------------------------------------------------------------------------
@@ -138,21 +133,31 @@ cdef int timers_reserve_removed(Timers* timers, size_t more) noexcept nogil:
     return -segment_reserve(&timers.removed, (timers.removed_count + more) * sizeof(uint32_t))
 
 
+cdef inline bint _has_room(Timers* timers, const TimersHeader* header,
+                           const Segment* ids) noexcept nogil:
+    """Whether one more timer fits without further ado."""
+    return (
+        timers.nodes.size >= TIMERS_ROOT + (<size_t>header.count + 1) * sizeof(TimerNode)
+        and (header.free != 0
+             or timers.slots.size >= (<size_t>header.used + 1) * sizeof(TimerSlot))
+        and set_count(ids) < set_limit(ids)
+        and header.sequence != UINT32_MAX
+        and header.count != TIMERS_LIMIT
+        and not timers.tracking
+    )
+
+
 cdef int timers_make_room(Timers* timers, uint32_t group) noexcept nogil:
     cdef TimersHeader* header = timers_header(timers)
     cdef Segment* ids = &timers.sets[group]
-    cdef size_t count = <size_t>header.count + 1
-    cdef size_t used = <size_t>header.used + 1
+    cdef size_t used = 0 if header.free != 0 else <size_t>header.used + 1
     cdef int status = 0
-    if count > TIMERS_LIMIT:
+    if header.count == TIMERS_LIMIT:
         return -EOVERFLOW
     if header.sequence == UINT32_MAX:
         status = _renumber(timers)
-    if status == 0 and (
-        timers.nodes.size < TIMERS_ROOT + count * sizeof(TimerNode)
-        or (header.free == 0 and timers.slots.size < used * sizeof(TimerSlot))
-    ):
-        status = timers_reserve(timers, count, used if header.free == 0 else 0)
+    if status == 0:
+        status = timers_reserve(timers, <size_t>header.count + 1, used)
     if status == 0 and timers.tracking:
         status = -segment_reserve(&timers.fresh, (timers.fresh_count + 1) * 2 * sizeof(uint32_t))
     if status == 0 and set_count(ids) == set_limit(ids):
@@ -181,25 +186,31 @@ cdef int _renumber(Timers* timers) noexcept nogil:
 
 # --- one timer --------------------------------------------------------------------------------
 
-cdef bint timers_find(Timers* timers, uint32_t hash, int64_t timestamp, uint32_t key, uint32_t ns,
-                      uint32_t group, uint32_t* at) noexcept nogil:
-    cdef Segment* ids = &timers.sets[group]
+cdef inline bint _find(Timers* timers, const Segment* ids, uint32_t hash, int64_t timestamp,
+                       uint32_t key, uint32_t ns, uint32_t* at) noexcept nogil:
     cdef uint32_t capacity = set_capacity(ids)
     cdef uint64_t* entries = set_entries(ids)
+    cdef uint32_t i = set_home(hash, capacity)
     cdef TimerSlot* slot
     if capacity == 0:
         return 0
-    at[0] = set_home(hash, capacity)
-    while entries[at[0]] != 0:
-        if <uint32_t>(entries[at[0]] >> 32) == hash:
-            slot = timers_slots(timers) + (<uint32_t>entries[at[0]] - 1)
+    while entries[i] != 0:
+        if <uint32_t>(entries[i] >> 32) == hash:
+            slot = timers_slots(timers) + (<uint32_t>entries[i] - 1)
             if slot.key == key and slot.ns == ns:
                 if timers_nodes(timers)[slot.position].timestamp == timestamp:
+                    at[0] = i
                     return 1
-        at[0] += 1
-        if at[0] == capacity:
-            at[0] = 0
+        i += 1
+        if i == capacity:
+            i = 0
+    at[0] = i
     return 0
+
+
+cdef bint timers_find(Timers* timers, uint32_t hash, int64_t timestamp, uint32_t key, uint32_t ns,
+                      uint32_t group, uint32_t* at) noexcept nogil:
+    return _find(timers, &timers.sets[group], hash, timestamp, key, ns, at)
 
 
 cdef int timers_add(Timers* timers, int64_t timestamp, uint32_t key, uint32_t ns,
@@ -212,12 +223,16 @@ cdef int timers_add(Timers* timers, int64_t timestamp, uint32_t key, uint32_t ns
 
 cdef int timers_add_hashed(Timers* timers, uint32_t hash, int64_t timestamp, uint32_t key,
                            uint32_t ns, uint32_t group) noexcept nogil:
-    cdef int status = timers_make_room(timers, group)
-    cdef TimersHeader* header = timers_header(timers)  # after room was made: it may move
-    cdef uint32_t at, slot
-    if status != 0:
-        return status
-    if timers_find(timers, hash, timestamp, key, ns, group, &at):
+    cdef Segment* ids = &timers.sets[group]
+    cdef TimersHeader* header = timers_header(timers)
+    cdef uint32_t at = 0, slot
+    cdef int status
+    if not _has_room(timers, header, ids):
+        status = timers_make_room(timers, group)
+        header = timers_header(timers)  # it may have moved
+        if status != 0:
+            return status
+    if _find(timers, ids, hash, timestamp, key, ns, &at):
         return 0
     if header.free != 0:
         slot = header.free - 1
@@ -226,7 +241,7 @@ cdef int timers_add_hashed(Timers* timers, uint32_t hash, int64_t timestamp, uin
     else:
         slot = header.used
         header.used += 1
-    set_take(&timers.sets[group], at, hash, slot)
+    set_take(ids, at, hash, slot)
     timers_put(timers, slot, timestamp, key, ns, group)
     return 1
 
@@ -368,18 +383,14 @@ cdef const char* timers_fault(Timers* timers) noexcept nogil:
                 return "a live slot behind the last used one"
     if members != header.count or live != header.count:
         return "nodes, live slots and set entries are not equally many"
+    if not heap_in_order(nodes, header.count):
+        return "a node before its parent"
     for i in range(header.count):
         slot = nodes[i].slot
         if slot >= header.used or slots[slot].position != i:
             return "a slot that does not know its place in the heap"
         if nodes[i].sequence >= header.sequence:
             return "a sequence from the future"
-        if i != 0 and nodes[(i - 1) // 4].timestamp >= nodes[i].timestamp:
-            if (
-                nodes[(i - 1) // 4].timestamp > nodes[i].timestamp
-                or nodes[(i - 1) // 4].sequence >= nodes[i].sequence
-            ):
-                return "a node before its parent"
         group = slots[slot].state & TIMER_GROUP
         if not slots[slot].state & TIMER_LIVE or group >= timers.groups:
             return "a node of a slot that is free or of a foreign key group"

@@ -71,7 +71,9 @@ class Workspace:
         """One micro-batch of input: two files, for two tasks."""
         times = start_ms + np.sort(self._rng.integers(0, BATCH_MS, len(keys)))
         for half in (slice(None, len(keys) // 2), slice(len(keys) // 2, None)):
-            stamps = pa.array(times[half], pa.timestamp("ms", "UTC")).cast(pa.timestamp("us", "UTC"))
+            stamps = pa.array(times[half], pa.timestamp("ms", "UTC")).cast(
+                pa.timestamp("us", "UTC")
+            )
             values = pa.array(self._rng.random(len(times[half])))
             rows = pa.table({"device": pa.array(keys[half]), "ts": stamps, "v": values})
             path = self.path / "in" / f"{self._files:06d}.parquet"

@@ -40,7 +40,8 @@ def main(held_counts: list[int]) -> None:
             print(
                 f"{held:>11,} keys held: {ROWS / seconds:>9,.0f} rows/s, {seconds:.2f} s a batch, "
                 f"{median(plain) / 1e6:.2f} MB of checkpoint, "
-                f"{sum(fact['compactions'] for fact in steady)} compactions in {len(steady)} batches, "
+                f"{sum(fact['compactions'] for fact in steady)} compactions in "
+                f"{len(steady)} batches, "
                 f"s a batch: {' '.join(shown)}",
                 flush=True,
             )
@@ -54,7 +55,9 @@ def main(held_counts: list[int]) -> None:
             )
     first, *others = held_counts
     for held in others:
-        print(f"{held:,} keys held / {first:,}: {medians[held] / medians[first]:.2f} × the batch time")
+        print(
+            f"{held:,} keys held / {first:,}: {medians[held] / medians[first]:.2f} × the batch time"
+        )
 
 
 if __name__ == "__main__":

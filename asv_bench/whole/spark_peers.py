@@ -51,7 +51,9 @@ class OnRows(_SparksOwn):
         self.advance(len(stamps), int(max(stamps).timestamp() * 1000))
         return iter(())
 
-    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:
+    def handleExpiredTimer(
+        self, key: Any, timerValues: Any, expiredTimerInfo: Any
+    ) -> Iterator[Row]:
         yield Row(device=key[0], n=self.state.get()[0])
 
 
@@ -112,7 +114,9 @@ def main() -> None:
         print(f"{'flinkish':<28}{ours:>12,.0f} rows/s", flush=True)
         for name in ("transformWithState", "transformWithStateInPandas"):
             theirs = sparks_own(spark, space, name)
-            print(f"{name:<28}{theirs:>12,.0f} rows/s   flinkish is {ours / theirs:.1f} ×", flush=True)
+            print(
+                f"{name:<28}{theirs:>12,.0f} rows/s   flinkish is {ours / theirs:.1f} ×", flush=True
+            )
 
 
 if __name__ == "__main__":

@@ -24,9 +24,9 @@ from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.common.watermark_strategy import WatermarkStrategy
 from flinkish.functions import KeyedProcessFunction
+from flinkish.spark.operator_results import OperatorResults, run_operator, take_output
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.plan import EVENT_TIME, MAIN, OperatorPlan, StateSettings
-from flinkish.spark.operator_results import OperatorResults, run_operator, take_output
 from flinkish.spark.schemas import (
     arrow_schema,
     event_time_column,
@@ -185,9 +185,9 @@ class KeyedStream:
             )
         if stream._watermark_lost:
             raise UnsupportedOperationError(
-                "the operator before this one has event time and serves processing-time timers, and "
-                "Spark passes no watermark on behind such an operator: timers here would never "
-                "fire; put it last, or write its output and read it in a second query"
+                "the operator before this one has event time and serves processing-time timers, "
+                "and Spark passes no watermark on behind such an operator: timers here would "
+                "never fire; put it last, or write its output and read it in a second query"
             )
         check_picklable(function, f"the function {type(function).__name__}")
         number = stream._operators + 1
@@ -262,8 +262,7 @@ class ProcessedStream(DataStream):
             try:
                 main = take_output(frame, MAIN, output).select(*output.names)
                 sides = [
-                    take_output(frame, tag, schema).select(*schema.names)
-                    for tag, schema in schemas
+                    take_output(frame, tag, schema).select(*schema.names) for tag, schema in schemas
                 ]
                 write(batch_id, main, *sides)
             finally:
@@ -272,8 +271,10 @@ class ProcessedStream(DataStream):
         return self._results.frame.writeStream.foreachBatch(split)
 
     def statistics(self, query: StreamingQuery | None = None) -> dict[str, int]:
-        """What the operator counted: rows, late_rows, null_keys, timers_registered,
-        timers_deleted, timers_fired, table_misses, compactions, checkpoint_bytes.
+        """What the operator counted, by name.
+
+        The names are rows, late_rows, null_keys, timers_registered, timers_deleted,
+        timers_fired, table_misses, compactions and checkpoint_bytes.
 
         For a stream: summed over the batches that `query.recentProgress` still shows (Spark
         keeps `spark.sql.streaming.numRecentProgressUpdates` of them, 100 by default).  For a

@@ -122,9 +122,7 @@ class GroupState:
 
     def _map(self, private: PrivateTable, *, create: bool) -> None:
         self._private = private
-        self._backend.table.map(
-            private.open(create=create), private.key_group, create=create
-        )
+        self._backend.table.map(private.open(create=create), private.key_group, create=create)
 
     def _map_claimed(self, head: Head, key_group: int) -> bool:
         private = self._files.claim(key_group, head.nonce)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-
 from typing import Any
 
 from pyspark.sql import DataFrame, Observation
@@ -28,7 +27,9 @@ def run_operator(frame: DataFrame, plan: OperatorPlan) -> OperatorResults:
     sums = [F.sum(counter).alias(counter) for counter in COUNTERS]
     if not frame.isStreaming:
         observation = Observation(name)
-        return OperatorResults(run_batch(frame, plan).observe(observation, *sums), name, observation)
+        return OperatorResults(
+            run_batch(frame, plan).observe(observation, *sums), name, observation
+        )
     check_session(frame.sparkSession)
     results = (
         frame.mapInArrow(packer(plan), PACKED_SCHEMA)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from flinkish._core.codec import unpack_payload
+from flinkish._core.columns import RecordMismatch, columns_from_rows
 from flinkish._core.keyed_process import KeyedProcess, KeyedTimerService
 from flinkish._core.records import RecordReader
-from flinkish._core.columns import RecordMismatch, columns_from_rows
 from flinkish._core.state_table import StateTable
 from flinkish.common.elements import MIN_TIMESTAMP
 from flinkish.common.errors import SchemaMismatchError
@@ -54,7 +54,9 @@ _NO_PROCESSING_TIME = (
 
 def results_schema() -> str:
     """Columns of what an operator yields: a payload of some output, or counters."""
-    return "kg int, phase int, tag string, payload binary, " + ", ".join(f"{name} bigint" for name in COUNTERS)
+    return "kg int, phase int, tag string, payload binary, " + ", ".join(
+        f"{name} bigint" for name in COUNTERS
+    )
 
 
 _RESULTS = pa.schema(
@@ -96,7 +98,7 @@ class OperatorRun:
     `advance`, `process`, then `take_outputs`; the table must be open by then.
     """
 
-    _seen: set[tuple[str, str]] = set()
+    _seen: ClassVar[set[tuple[str, str]]] = set()
 
     def __init__(self, plan: OperatorPlan, table: StateTable | None = None) -> None:
         context = TaskContext.get()
@@ -209,10 +211,17 @@ class OperatorRun:
             count += batch.num_rows
             if isinstance(self._plan.null_keys, OutputTag):
                 rows = batch.select(self._plan.schema.names)
-                times = batch.column(EVENT_TIME) if self._plan.timed else pa.nulls(len(rows), pa.int64())
+                times = (
+                    batch.column(EVENT_TIME)
+                    if self._plan.timed
+                    else pa.nulls(len(rows), pa.int64())
+                )
                 payload = write_payload(rows.append_column(EVENT_TIME, times))
                 yield Result(
-                    NULL_KEY_GROUP, AFTER_WATERMARK, self._plan.null_keys.tag_id, payload.to_pybytes()
+                    NULL_KEY_GROUP,
+                    AFTER_WATERMARK,
+                    self._plan.null_keys.tag_id,
+                    payload.to_pybytes(),
                 )
         yield Result(NULL_KEY_GROUP, counters={"null_keys": count})
 
@@ -275,7 +284,7 @@ class OperatorRun:
                 schema=declared,
             ) from error
         stamped = batch.append_column(EVENT_TIME, pa.array(times, pa.int64()))
-        return write_payload(stamped).to_pybytes()
+        return bytes(write_payload(stamped))
 
     def take_counters(self) -> dict[str, int]:
         """What was counted since the last call."""

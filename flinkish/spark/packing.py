@@ -63,7 +63,10 @@ def packer(plan: OperatorPlan) -> Callable[[Batches], Batches]:
                     sequence += 1
             columns = zip(*packed, strict=True)
             yield pa.record_batch(
-                [pa.array(column, kind.type) for column, kind in zip(columns, _PACKED, strict=True)],
+                [
+                    pa.array(column, kind.type)
+                    for column, kind in zip(columns, _PACKED, strict=True)
+                ],
                 schema=_PACKED,
             )
 

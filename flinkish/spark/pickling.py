@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from pyspark import cloudpickle
@@ -11,6 +12,7 @@ from flinkish.common.errors import SerializationError
 __all__ = ["check_picklable"]
 
 _DEPTH = 6
+_dumps: Callable[[Any], bytes] = cloudpickle.dumps
 
 
 def check_picklable(function: Any, what: str) -> None:
@@ -28,7 +30,7 @@ def check_picklable(function: Any, what: str) -> None:
 
 def _failure(value: Any) -> Exception | None:
     try:
-        cloudpickle.dumps(value)
+        _dumps(value)
     except Exception as error:
         return error
     return None

@@ -17,6 +17,7 @@ from flinkish.spark.table_files import TableFiles
 
 __all__ = ["KeyGroupProcessor"]
 
+
 class KeyGroupProcessor(StatefulProcessor):
     """Runs a keyed function over Spark's groups, each of which is a key group.
 
@@ -53,7 +54,9 @@ class KeyGroupProcessor(StatefulProcessor):
         for result in results:
             yield Row(**result.to_dict())
 
-    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
+    def handleExpiredTimer(
+        self, key: Any, timerValues: Any, expiredTimerInfo: Any
+    ) -> Iterator[Any]:
         """The Spark timer of a key group has expired."""
         # A group that had rows has fired its timers before them.
         if key[0] not in self._done:

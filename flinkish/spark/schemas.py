@@ -72,8 +72,12 @@ def output_schema(given: StructType | str | TypeInformation | None, what: str) -
         try:
             parsed = DataType.fromDDL(given)
         except Exception as error:
-            raise IllegalArgumentError(f"{what} {given!r} is no DDL that Spark reads: {error}") from error
-        given = parsed if isinstance(parsed, StructType) else StructType([StructField("value", parsed)])
+            raise IllegalArgumentError(
+                f"{what} {given!r} is no DDL that Spark reads: {error}"
+            ) from error
+        given = (
+            parsed if isinstance(parsed, StructType) else StructType([StructField("value", parsed)])
+        )
     if not isinstance(given, StructType) or not given.fields:
         raise IllegalArgumentError(
             f"{what} must be given, as DDL ('device string, n bigint'), a StructType or "
@@ -103,8 +107,8 @@ def event_time_column(frame: DataFrame, name: str) -> None:
         )
     if frame.isStreaming and isinstance(field.dataType, TimestampNTZType):
         raise TimestampError(
-            f"the column {name!r} is a timestamp_ntz, and Spark's watermarks need a timestamp: cast "
-            "it, which reads it in the session's time zone"
+            f"the column {name!r} is a timestamp_ntz, and Spark's watermarks need a timestamp: "
+            "cast it, which reads it in the session's time zone"
         )
 
 
@@ -116,8 +120,9 @@ def key_columns(frame: DataFrame, names: Sequence[str]) -> None:
         field = _field(frame, name)
         if type(field.dataType) not in _KEY_TYPES:
             raise IllegalArgumentError(
-                f"the column {name!r} of type {field.dataType.simpleString()} cannot be a key; keys "
-                "are integers, booleans, floats, strings, binary, dates, timestamps and decimals"
+                f"the column {name!r} of type {field.dataType.simpleString()} cannot be a key; "
+                "keys are integers, booleans, floats, strings, binary, dates, timestamps and "
+                "decimals"
             )
 
 

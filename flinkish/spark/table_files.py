@@ -116,7 +116,9 @@ class TableFiles:
                 removed += self._remove(boot)
                 continue
             for query in _entries(boot):
-                newest = max((_changed(path) for path in query.glob("*/*")), default=_changed(query))
+                newest = max(
+                    (_changed(path) for path in query.glob("*/*")), default=_changed(query)
+                )
                 if query != self._home.parent and time.time() - newest > _ABANDONED_AFTER_S:
                     removed += self._remove(query)
         return removed

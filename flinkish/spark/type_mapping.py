@@ -96,6 +96,8 @@ def _converts(type_info: TypeInformation) -> bool:
         return any(_converts(field) for field in type_info.field_types)
     if isinstance(type_info, MapTypeInfo):
         return _converts(type_info.key_type_info) or _converts(type_info.value_type_info)
-    if isinstance(type_info, _ElementsTypeInfo) and not isinstance(type_info, PrimitiveArrayTypeInfo):
+    if isinstance(type_info, _ElementsTypeInfo) and not isinstance(
+        type_info, PrimitiveArrayTypeInfo
+    ):
         return _converts(type_info.elem_type)
     return type_info.need_conversion()

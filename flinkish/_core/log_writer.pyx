@@ -228,8 +228,10 @@ cdef void write_changed_entries(Table* table, Ids* rows, Writer* writer) noexcep
             kept -= 1
             ids[kept] = entry
     dirty.count -= kept
-    memmove(ids, ids + kept, dirty.count * sizeof(uint32_t))
     put_number(writer, dirty.count)
+    if dirty.count == 0:
+        return
+    memmove(ids, ids + kept, dirty.count * sizeof(uint32_t))
     for at in range(dirty.count):
         entry = ids[at]
         entry_at(table, entry).flags |= ENTRY_DIRTY

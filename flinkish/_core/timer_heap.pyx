@@ -29,6 +29,8 @@ cdef extern from "Python.h":
 cdef enum:
     HIGHEST_KEY_GROUP = 32767
 
+cdef object ZERO = 0  # the one small int of its kind: what the defaults are
+
 cdef struct Input:
     # Arrays of the caller, held until _close.
     TimerBatch batch
@@ -240,8 +242,12 @@ cdef class TimerHeap:
                     object key_group) except -1:
         timer.timestamp = _int64(timestamp, "timestamp")
         timer.key = _uint32(key, "key")
-        timer.ns = _uint32(namespace, "namespace")
-        timer.group = self._local(_int64(key_group, "key_group"))
+        # Who leaves a default alone does not pay for reading it.
+        timer.ns = 0 if namespace is ZERO else _uint32(namespace, "namespace")
+        if key_group is ZERO and self.first == 0:
+            timer.group = 0
+        else:
+            timer.group = <uint32_t>self._local(_int64(key_group, "key_group"))
         return 0
 
     cdef int64_t _local(self, int64_t key_group) except -1:
@@ -351,7 +357,7 @@ cdef int64_t _unusual(object value, str name) except? -1:
 
 cdef inline uint32_t _uint32(object value, str name) except? 0xFFFFFFFF:
     cdef int64_t number = _int64(value, name)
-    if not 0 <= number <= 0xFFFFFFFF:
+    if number < 0 or number > 0xFFFFFFFF:
         raise OverflowError(f"{name} is {number}, outside of uint32 (0..4294967295)")
     return <uint32_t>number
 
@@ -359,23 +365,17 @@ cdef inline uint32_t _uint32(object value, str name) except? 0xFFFFFFFF:
 cdef int _open(Input* rows, object timestamps, object keys, object namespaces,
                object key_groups) except -1:
     """Take hold of the arrays of a batch; _close even after an error."""
-    cdef size_t count
     memset(rows, 0, sizeof(Input))
-    count = _column(rows, timestamps, "timestamps", 8)
-    rows.batch.count = count
-    rows.batch.timestamps = <const int64_t*>rows.views[0].buf
-    _same(_column(rows, keys, "keys", 4), count, "keys")
-    rows.batch.keys = <const uint32_t*>rows.views[1].buf
+    rows.batch.timestamps = <const int64_t*>_column(rows, timestamps, "timestamps", 8)
+    rows.batch.keys = <const uint32_t*>_column(rows, keys, "keys", 4)
     if _is_int(namespaces):
         rows.batch.ns = _uint32(namespaces, "namespaces")
     elif namespaces is not None:
-        _same(_column(rows, namespaces, "namespaces", 4), count, "namespaces")
-        rows.batch.namespaces = <const uint32_t*>rows.views[rows.opened - 1].buf
+        rows.batch.namespaces = <const uint32_t*>_column(rows, namespaces, "namespaces", 4)
     if _is_int(key_groups):
         rows.batch.group = _uint32(key_groups, "key_groups")
     else:
-        _same(_column(rows, key_groups, "key_groups", 4), count, "key_groups")
-        rows.batch.groups = <const uint32_t*>rows.views[rows.opened - 1].buf
+        rows.batch.groups = <const uint32_t*>_column(rows, key_groups, "key_groups", 4)
     return 0
 
 
@@ -389,31 +389,30 @@ cdef bint _is_int(object value) except -1:
     return isinstance(value, (int, np.integer))
 
 
-cdef int _same(size_t rows, size_t wanted, str name) except -1:
-    if rows != wanted:
-        raise ValueError(f"{name} has {rows} rows and timestamps has {wanted}: equally many "
-                         "are needed")
-    return 0
+cdef str _kind(object array):
+    return f"{type(array).__name__} of {getattr(array, 'dtype', 'no dtype')}"
 
 
-cdef int64_t _column(Input* rows, object array, str name, Py_ssize_t size) except -1:
-    """Hold one array of integers of `size` bytes; its length."""
+cdef const void* _column(Input* rows, object array, str name, Py_ssize_t size) except? NULL:
+    """Hold one array of integers of `size` bytes; all have as many rows as the first."""
     cdef Py_buffer* view = &rows.views[rows.opened]
-    needed = "int64" if size == 8 else "uint32"
-    found = f"{type(array).__name__} of {getattr(array, 'dtype', 'no dtype')}"
+    cdef str needed = "int64" if size == 8 else "uint32"
     try:
         PyObject_GetBuffer(array, view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
     except (TypeError, ValueError, BufferError) as error:
         raise TypeError(
-            f"{name} is a {found}: a contiguous array is needed, "
+            f"{name} is a {_kind(array)}: a contiguous array is needed, "
             f"numpy.ascontiguousarray({name}, numpy.{needed}) makes one"
         ) from error
     rows.opened += 1
     if view.ndim != 1:
         raise ValueError(f"{name} has {view.ndim} dimensions: an array of one is needed")
     if view.itemsize != size or view.format[0] not in (b"lq" if size == 8 else b"IL"):
-        raise TypeError(
-            f"{name} is a {found}: {needed} is needed, {name}.astype(numpy.{needed}) makes it"
-        )
-    return view.shape[0]
-
+        raise TypeError(f"{name} is a {_kind(array)}: {needed} is needed, "
+                        f"{name}.astype(numpy.{needed}) makes it")
+    if rows.opened == 1:
+        rows.batch.count = <size_t>view.shape[0]
+    elif <size_t>view.shape[0] != rows.batch.count:
+        raise ValueError(f"{name} has {view.shape[0]} rows and timestamps has "
+                         f"{rows.batch.count}: equally many are needed")
+    return view.buf

@@ -115,11 +115,13 @@ cdef inline uint32_t timer_hash(int64_t timestamp, uint32_t key, uint32_t ns) no
 #
 # timers_find: the index of the entry in the set of `group`: 1; or 0 and, if the set has memory,
 # the index where it would go.
-# timers_reserve: room for so many nodes and slots in all.  timers_make_room: room for one more timer in `group` and in the record of changes; 0 or -errno.
+# timers_reserve: room for so many nodes and slots in all.
+# timers_make_room: room for one more timer in `group` and in the record of changes.
 # timers_put: a new timer into a slot that is free and not in the chain; its set entry is the
 # caller's work.
 # timers_add_hashed, timers_remove_hashed: for who has the hash already.
 # timers_drop: record the removal if tracking and chain the slot.
+# timers_is_fresh: whether the timer that was registered as `sequence` is still in the slot.
 cdef bint timers_find(Timers* timers, uint32_t hash, int64_t timestamp, uint32_t key, uint32_t ns,
                       uint32_t group, uint32_t* at) noexcept nogil
 cdef int timers_add_hashed(Timers* timers, uint32_t hash, int64_t timestamp, uint32_t key,

@@ -169,7 +169,7 @@ cdef int _renumber(Timers* timers) noexcept nogil:
     """Give the timers the sequences 0, 1, 2, ... in the order of those they have."""
     cdef TimersHeader* header = timers_header(timers)
     cdef uint32_t* fresh = <uint32_t*>timers.fresh.base
-    cdef size_t i, kept = 0
+    cdef size_t i, place, kept = 0
     for i in range(timers.fresh_count):
         if timers_is_fresh(timers, fresh[2 * i], fresh[2 * i + 1]):
             fresh[2 * kept] = fresh[2 * i]
@@ -179,7 +179,8 @@ cdef int _renumber(Timers* timers) noexcept nogil:
     if heap_renumber(timers_nodes(timers), header.count) != 0:
         return -ENOMEM
     for i in range(kept):
-        fresh[2 * i + 1] = timers_nodes(timers)[timers_slots(timers)[fresh[2 * i]].position].sequence
+        place = timers_slots(timers)[fresh[2 * i]].position
+        fresh[2 * i + 1] = timers_nodes(timers)[place].sequence
     header.sequence = header.count
     return 0
 
@@ -225,7 +226,7 @@ cdef int timers_add_hashed(Timers* timers, uint32_t hash, int64_t timestamp, uin
                            uint32_t ns, uint32_t group) noexcept nogil:
     cdef Segment* ids = &timers.sets[group]
     cdef TimersHeader* header = timers_header(timers)
-    cdef uint32_t at = 0, slot
+    cdef uint32_t slot, at = 0
     cdef int status
     if not _has_room(timers, header, ids):
         status = timers_make_room(timers, group)
@@ -387,10 +388,8 @@ cdef const char* timers_fault(Timers* timers) noexcept nogil:
         return "a node before its parent"
     for i in range(header.count):
         slot = nodes[i].slot
-        if slot >= header.used or slots[slot].position != i:
-            return "a slot that does not know its place in the heap"
-        if nodes[i].sequence >= header.sequence:
-            return "a sequence from the future"
+        if slot >= header.used or slots[slot].position != i or nodes[i].sequence >= header.sequence:
+            return "a node whose slot is elsewhere or whose sequence is from the future"
         group = slots[slot].state & TIMER_GROUP
         if not slots[slot].state & TIMER_LIVE or group >= timers.groups:
             return "a node of a slot that is free or of a foreign key group"

@@ -1,6 +1,7 @@
 """Rows of keyed state: an index of keys, cells of values, counts of timers."""
 
 from libc.errno cimport EDOM, EINVAL, EOVERFLOW
+from libc.stdint cimport UINT32_MAX
 from libc.string cimport memcmp, memcpy, memmove, memset
 
 from flinkish._core.memory cimport segment_reserve
@@ -21,6 +22,8 @@ cdef enum:
 
 
 cdef int ids_reserve(Ids* ids) noexcept nogil:
+    if ids.count == UINT32_MAX:
+        return EOVERFLOW
     return segment_reserve(&ids.segment, (<size_t>ids.count + 1) * sizeof(uint32_t))
 
 

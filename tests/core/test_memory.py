@@ -190,6 +190,30 @@ def test_a_table_with_a_file_cut_short_is_refused(tmp_path: Path, name: str, par
         table.map(opened(tmp_path, create=False), 3, create=False)
 
 
+def test_a_table_is_widened_when_it_is_opened_for_more_states(tmp_path: Path) -> None:
+    table = StateTable()
+    value, elements, pairs, _ = make(table)
+    table.map(opened(tmp_path), 3, create=True)
+    for key in range(3000):
+        table.set_current_key(key, 3)
+        value.update(key)
+        elements.add(f"an element of some length {key}")
+        pairs.put(key, key)
+    state_log.commit(table)
+    table.close()
+    table.add_cell("new")
+    new = ValueCell(table, 3, "new")
+    table.map(opened(tmp_path, create=False), 3, create=False)
+    table._check()
+    for key in range(3000):
+        table.set_current_key(key, 3)
+        assert new.value() is None
+        assert (value.value(), pairs.get(key), len(elements.get())) == (key, key, 1)
+        new.update("new")
+    table._check()
+    table.close()
+
+
 def test_growth_fails_and_the_table_goes_on() -> None:
     """Every list, index and slab, refused at every size that it asks for."""
     table = StateTable(0, tracking=True)

@@ -3,7 +3,7 @@
 from libc.errno cimport EINVAL, ENOMEM
 from libc.stdint cimport INT64_MAX, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from flinkish._core.id_set cimport (
     set_capacity, set_clear, set_count, set_entries, set_erase, set_guess, set_home, set_index,
@@ -27,7 +27,10 @@ cdef enum:
     AHEAD = 16  # the same for rows that need one step only
 
 cdef struct Chunk:
+    # Copies: the caller's arrays may change under our hands, hash and timer must not part.
     size_t count
+    int64_t[CHUNK] timestamps
+    uint32_t[CHUNK] keys
     uint32_t[CHUNK] groups       # local
     uint32_t[CHUNK] namespaces
     uint32_t[CHUNK] hashes
@@ -52,23 +55,22 @@ cdef bint _in_range(Timers* timers, const TimerBatch* batch) noexcept nogil:
 cdef int _fetch(Timers* timers, const TimerBatch* batch, size_t row, Chunk* chunk,
                 bint there) noexcept nogil:
     """Take up the rows from `row` on and ask for their set entries; and slots, if `there`."""
-    cdef const int64_t* timestamps = batch.timestamps + row
-    cdef const uint32_t* keys = batch.keys + row
     cdef const uint32_t* namespaces = batch.namespaces
     cdef size_t count = min(<size_t>CHUNK, batch.count - row)
-    cdef uint32_t group, ns, hash, capacity
+    cdef uint32_t group, ns, hash
     cdef Segment* ids
     cdef size_t i
     chunk.count = count
+    memcpy(chunk.timestamps, batch.timestamps + row, count * sizeof(int64_t))
+    memcpy(chunk.keys, batch.keys + row, count * sizeof(uint32_t))
     for i in range(count):
         group = _local(batch, row + i)
         ns = namespaces[row + i] if namespaces != NULL else batch.ns
-        if group >= timers.groups:  # the caller's arrays may change under our hands
+        if group >= timers.groups:
             return -EINVAL
-        hash = timer_hash(timestamps[i], keys[i], ns)
+        hash = timer_hash(chunk.timestamps[i], chunk.keys[i], ns)
         ids = &timers.sets[group]
-        capacity = set_capacity(ids)
-        prefetch(set_entries(ids) + set_home(hash, capacity))
+        prefetch(set_entries(ids) + set_home(hash, set_capacity(ids)))
         chunk.groups[i] = group
         chunk.namespaces[i] = ns
         chunk.hashes[i] = hash
@@ -114,7 +116,7 @@ cdef int64_t timers_add_many(Timers* timers, const TimerBatch* batch) noexcept n
             _fetch_nodes(timers, &chunk, False)
         for i in range(chunk.count):
             status = timers_add_hashed(
-                timers, chunk.hashes[i], batch.timestamps[row + i], batch.keys[row + i],
+                timers, chunk.hashes[i], chunk.timestamps[i], chunk.keys[i],
                 chunk.namespaces[i], chunk.groups[i],
             )
             if status < 0:
@@ -149,7 +151,7 @@ cdef int64_t timers_remove_many(Timers* timers, const TimerBatch* batch) noexcep
         _fetch_nodes(timers, &chunk, True)
         for i in range(chunk.count):
             status = timers_remove_hashed(
-                timers, chunk.hashes[i], batch.timestamps[row + i], batch.keys[row + i],
+                timers, chunk.hashes[i], chunk.timestamps[i], chunk.keys[i],
                 chunk.namespaces[i], chunk.groups[i],
             )
             if status < 0:

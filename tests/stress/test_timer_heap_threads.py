@@ -132,3 +132,32 @@ def test_clearing_while_others_write() -> None:
     together([write, write, clear])
     heap.clear()
     assert len(heap) == 0
+
+
+def test_columns_that_change_while_they_are_read(rng: np.random.Generator) -> None:
+    """Nobody should, but it must not break the heap: the timers are some of those that were."""
+    heap = TimerHeap(0, 3)
+    stamps, keys = rng.integers(0, 50, 50_000), np.zeros(50_000, np.uint32)
+    groups = np.zeros(50_000, np.uint32)
+    done: list[bool] = []
+
+    def change() -> np.ndarray:
+        turn = 0
+        while not done:
+            keys[:] = np.uint32(turn % 7)
+            groups[:] = np.uint32(turn % 4)
+            turn += 1
+        return keys
+
+    def use() -> np.ndarray:
+        try:
+            for _ in range(30):
+                heap.add_many(stamps, keys, None, groups)
+                heap.remove_many(stamps, keys, None, groups)
+                heap._check()
+        finally:
+            done.append(True)
+        return keys
+
+    together([change, use])
+    assert len(heap) <= 50 * 7 * 4

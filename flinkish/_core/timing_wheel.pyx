@@ -1,0 +1,518 @@
+"""Timeouts by the million: a hierarchical timing wheel."""
+
+cimport cython
+from cpython.buffer cimport (
+    PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer,
+)
+from cpython.list cimport PyList_New
+from cpython.ref cimport Py_INCREF, PyObject
+from libc.errno cimport ENOMEM
+from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t, uint32_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+import operator
+
+import numpy as np
+
+from flinkish._core.memory cimport segment_raise
+from flinkish._core.timer_heap cimport (
+    pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_trylock,
+    pthread_mutex_unlock,
+)
+from flinkish._core.wheel cimport (
+    WHEEL_SLOTS, WHEEL_TIMERS, wheel_add, wheel_add_many, wheel_add_object, wheel_bytes,
+    wheel_cancel, wheel_cancel_many, wheel_collect, wheel_free, wheel_holds, wheel_init,
+    wheel_next_bucket, wheel_next_expiration, wheel_prefetch, wheel_put_back, wheel_release,
+    wheel_time, wheel_trim,
+)
+from flinkish._core.wheel_check cimport wheel_fault
+
+cdef extern from "Python.h":
+    bint PyLong_CheckExact(object value)
+    long long PyLong_AsLongLongAndOverflow(object value, int* overflow) noexcept
+    PyObject* PyLong_FromLongLong(long long value) noexcept
+    void PyErr_Clear() noexcept
+    void Py_XDECREF(PyObject* value) noexcept
+    int _PyList_Append "PyList_Append"(PyObject* items, PyObject* value) noexcept
+    int _PyList_SetSlice "PyList_SetSlice"(
+        PyObject* items, Py_ssize_t low, Py_ssize_t high, PyObject* other) noexcept
+    PyObject* PyList_GET_ITEM(PyObject* items, Py_ssize_t i) noexcept nogil
+    void PyList_SET_ITEM(PyObject* items, Py_ssize_t i, PyObject* value) noexcept
+    Py_ssize_t PyList_GET_SIZE(PyObject* items) noexcept
+
+cdef size_t EVERYTHING = <size_t>-1
+
+
+@cython.final
+cdef class TimingWheel:
+    """Timers that come out when the clock has reached them, in the order of time.
+
+    ``tick_ms`` (1 or more) is how exact it is: a timer of expiration e comes out of the first
+    ``advance`` to a tick at or after e, never early and at most a tick late; ticks are counted
+    from ``start_ms``.  ``wheel_size`` (2 to 2**24) is the number of buckets of a level; levels
+    are made as timers need them, so every int64 expiration has a place.  Times are int
+    milliseconds on any clock: the wheel reads none, ``advance`` tells it.
+
+    Ordering: by tick, and within a tick in the order in which they were added (Kafka: K.12, not
+    always there).  A timer that is due when it is added comes out of the next ``advance``, as of
+    the clock at which it was added.
+
+    A payload is any object; an int of 64 bits is kept as a number, so an equal int comes back.
+    An ``expiration`` beyond int64 is taken for the nearest int64 (Kafka: K.5 would fire at once).
+    A handle is an int that is never given out again: once its timer came out or was cancelled it
+    is refused.
+
+    Errors: ``OverflowError`` for a clock outside of int64, ``TypeError`` and ``ValueError`` for
+    arguments of other kinds, ``MemoryError``; after any of them the wheel is as it was.
+
+    Threading: safe from several threads; either ``cancel`` is True or the timer comes out, never
+    both (K.15).  The batch methods release the GIL while they hold numbers.  The wheel calls
+    nothing: ``advance`` returns the payloads, so what is done with them may use the wheel freely.
+
+    Complexity: O(1) to add and to cancel.  ``advance`` costs what comes out, and once for each
+    level that a timer comes down; empty buckets cost nothing, however far the clock jumps.
+    """
+
+    def __cinit__(self, tick_ms, wheel_size, start_ms):
+        cdef int64_t tick = _int64(tick_ms, "tick_ms")
+        cdef int64_t size = _int64(wheel_size, "wheel_size")
+        cdef int64_t start = _int64(start_ms, "start_ms")
+        if tick < 1:
+            raise ValueError(f"tick_ms is {tick}: a tick of 1 ms or more is needed")
+        if not 2 <= size <= WHEEL_SLOTS:
+            raise ValueError(f"wheel_size is {size}: 2 to {WHEEL_SLOTS} buckets are needed")
+        self._objects = []
+        segment_raise(-wheel_init(&self._wheel, tick, size, start))
+        segment_raise(pthread_mutex_init(&self._lock, NULL))
+
+    def __dealloc__(self):
+        # Nobody else can be inside; one that could not be made at all is all zero.
+        wheel_release(&self._wheel)
+        pthread_mutex_destroy(&self._lock)
+
+    def __repr__(self):
+        return (
+            f"<TimingWheel of {len(self)} timers, tick_ms={self.tick_ms}, "
+            f"wheel_size={self.wheel_size}, now={self.now}>"
+        )
+
+    def __len__(self):
+        return self._wheel.live
+
+    @property
+    def tick_ms(self):
+        """Milliseconds of a tick."""
+        return self._wheel.tick_ms
+
+    @property
+    def wheel_size(self):
+        """Buckets of a level."""
+        return self._wheel.size
+
+    @property
+    def now(self):
+        """The clock: the start of the tick up to which all is out."""
+        cdef int64_t at
+        self._enter()
+        at = wheel_time(&self._wheel, self._wheel.clock)
+        self._leave()
+        return at
+
+    @property
+    def memory_bytes(self):
+        """Bytes reserved for timers, in use or not, payloads included."""
+        cdef size_t size
+        self._enter()
+        size = wheel_bytes(&self._wheel)
+        size += <size_t>PyList_GET_SIZE(<PyObject*>self._objects) * sizeof(PyObject*)
+        self._leave()
+        return size
+
+    @property
+    def next_expiration(self):
+        """The clock at which the next timer comes out, or None.
+
+        O(1) when it is within the current turn of the lowest level, else it is searched for in
+        its bucket; `next_bucket` never searches.
+        """
+        cdef int64_t at
+        cdef bint found
+        self._enter()
+        found = wheel_next_expiration(&self._wheel, &at)
+        self._leave()
+        return at if found else None
+
+    @property
+    def next_bucket(self):
+        """The clock at which to advance next, or None: not after the next expiration.  O(1).
+
+        Who advances at this time finds timers, or `next_bucket` closer to them.
+        """
+        cdef int64_t at
+        return at if self.next_wake(&at) else None
+
+    def add(self, expiration, payload):
+        """Add a timer; its handle."""
+        return self.put(_expiration(expiration), payload)
+
+    def cancel(self, handle):
+        """Take a timer out; False if it came out or was cancelled before (Kafka: K.15)."""
+        return self.drop(_int64(handle, "handle"))
+
+    def advance(self, now, limit=None):
+        """Move the clock to ``now`` and take out what is due: a list of payloads.
+
+        At most ``limit`` of them; then the clock stays where it is, and the rest comes next
+        time.  An earlier ``now`` than before leaves the clock alone.
+        """
+        return self.expire(_int64(now, "now"), _limit(limit))
+
+    def add_many(self, expirations, payloads):
+        """Add timers in the order of the rows, all or none; their handles as an int64 array.
+
+        Two int64 arrays are added without the GIL.  Other sequences will do.
+        """
+        cdef Py_buffer times, numbers
+        cdef Py_ssize_t rows
+        cdef int64_t[::1] handles
+        cdef int64_t* out
+        cdef int status
+        if not _is_int64s(expirations) or not _is_int64s(payloads):
+            return self._add_each(expirations, payloads)
+        rows = len(expirations)
+        if len(payloads) != rows:
+            raise ValueError(_unequal(rows, len(payloads)))
+        result = np.empty(rows, np.int64)
+        if rows == 0:
+            return result
+        handles = result
+        out = &handles[0]
+        PyObject_GetBuffer(expirations, &times, PyBUF_C_CONTIGUOUS)
+        try:
+            PyObject_GetBuffer(payloads, &numbers, PyBUF_C_CONTIGUOUS)
+            with nogil:
+                pthread_mutex_lock(&self._lock)
+                status = wheel_add_many(
+                    &self._wheel, <int64_t*>times.buf, <int64_t*>numbers.buf, <size_t>rows, out
+                )
+                pthread_mutex_unlock(&self._lock)
+            PyBuffer_Release(&numbers)
+        finally:
+            PyBuffer_Release(&times)
+        segment_raise(-status)
+        return result
+
+    def cancel_many(self, handles):
+        """Cancel timers, given an int64 array or a sequence of ints; how many were there.
+
+        Without the GIL, if it is an array and no payload is an object.
+        """
+        cdef Py_buffer view
+        cdef size_t cancelled = 0
+        cdef bint plain = False
+        cdef Py_ssize_t row
+        if not _is_int64s(handles):
+            handles = np.array([_int64(handle, "a handle") for handle in handles], np.int64)
+        PyObject_GetBuffer(handles, &view, PyBUF_C_CONTIGUOUS)
+        try:
+            with nogil:
+                pthread_mutex_lock(&self._lock)
+                plain = self._wheel.objects == 0
+                if plain:
+                    cancelled = wheel_cancel_many(
+                        &self._wheel, <int64_t*>view.buf, <size_t>view.len // 8
+                    )
+                pthread_mutex_unlock(&self._lock)
+            if not plain:
+                for row in range(view.len // 8):
+                    cancelled += self.drop((<int64_t*>view.buf)[row])
+        finally:
+            PyBuffer_Release(&view)
+        return cancelled
+
+    def advance_many(self, now, limit=None):
+        """Like `advance`, without the GIL: an int64 array of the payloads.
+
+        Only for a wheel whose payloads all are ints of 64 bits; else a ``TypeError``.
+        """
+        cdef WheelBlock block = WheelBlock()
+        cdef WheelSlots due
+        cdef int64_t until = _int64(now, "now")
+        cdef size_t most = _limit(limit)
+        cdef size_t row
+        cdef uint32_t objects
+        cdef int status = 0
+        memset(&due, 0, sizeof(due))
+        with nogil:
+            pthread_mutex_lock(&self._lock)
+            objects = self._wheel.objects
+            if objects == 0:
+                wheel_trim(&self._wheel)
+                status = wheel_collect(&self._wheel, until, most, &due)
+            if due.count != 0:
+                block.numbers = <int64_t*>malloc(due.count * sizeof(int64_t))
+                if block.numbers == NULL:
+                    wheel_put_back(&self._wheel, &due)
+                    status = -ENOMEM
+                else:
+                    block.count = due.count
+                    for row in range(due.count):
+                        block.numbers[row] = self._wheel.payload[due.index[row]]
+                    wheel_free(&self._wheel, &due)
+            pthread_mutex_unlock(&self._lock)
+            free(due.index)
+        if objects != 0:
+            raise TypeError(
+                f"{objects} timers have payloads other than ints of 64 bits, which no array of "
+                "int64 holds: take them out with advance"
+            )
+        segment_raise(-status)
+        return np.ndarray(block.count, np.int64, block) if block.count else np.empty(0, np.int64)
+
+    def _check(self):
+        """Raise AssertionError when an invariant of the memory is broken.  O(n)."""
+        cdef const char* fault
+        cdef Py_ssize_t objects = 0, i
+        self._enter()
+        fault = wheel_fault(&self._wheel)
+        for i in range(PyList_GET_SIZE(<PyObject*>self._objects)):
+            if PyList_GET_ITEM(<PyObject*>self._objects, i) != <PyObject*>None and (
+                i >= self._wheel.top or self._wheel.state[i] & 1 == 0
+            ):
+                objects += 1
+        self._leave()
+        if fault != NULL:
+            raise AssertionError(fault.decode())
+        if objects != 0:
+            raise AssertionError(f"{objects} objects are held for no timer")
+
+    # --- for the floor
+
+    cdef int64_t put(self, int64_t expiration, object payload) except -1:
+        cdef int64_t handle = 0
+        cdef int overflow = 1
+        cdef long long number = 0
+        cdef int status
+        cdef Py_ssize_t index
+        if PyLong_CheckExact(payload):
+            number = PyLong_AsLongLongAndOverflow(payload, &overflow)
+        if overflow == 0:
+            return self.put_number(expiration, number)
+        self._enter()
+        status = wheel_add_object(&self._wheel, expiration, &handle) if self._fit_objects() else (
+            -ENOMEM)
+        if status == 0:
+            # The None that goes is immortal in all but name: nothing can run.
+            index = <Py_ssize_t>(handle & (WHEEL_TIMERS - 1))
+            Py_INCREF(payload)
+            Py_XDECREF(PyList_GET_ITEM(<PyObject*>self._objects, index))
+            PyList_SET_ITEM(<PyObject*>self._objects, index, <PyObject*>payload)
+        self._leave()
+        if status != 0:
+            segment_raise(-status)
+        return handle
+
+    cdef int64_t put_number(self, int64_t expiration, int64_t payload) except -1:
+        cdef int64_t handle = 0
+        cdef int status
+        self._enter()
+        status = wheel_add(&self._wheel, expiration, payload, &handle)
+        self._leave()
+        if status != 0:
+            segment_raise(-status)
+        return handle
+
+    cdef bint drop(self, int64_t handle) except -1:
+        cdef Py_ssize_t index = <Py_ssize_t>(handle & (WHEEL_TIMERS - 1))
+        cdef PyObject* payload = NULL
+        cdef bint held
+        self._enter()
+        held = wheel_holds(&self._wheel, handle)
+        if held:
+            if self._wheel.state[index] & 1:
+                payload = _exchange(<PyObject*>self._objects, index)
+            wheel_cancel(&self._wheel, handle)
+        self._leave()
+        Py_XDECREF(payload)
+        return held
+
+    cdef list expire(self, int64_t now, size_t limit):
+        cdef WheelSlots due
+        cdef list result = None
+        cdef PyObject* items
+        cdef PyObject* objects
+        cdef PyObject* item
+        cdef size_t row
+        cdef uint32_t index
+        cdef int status
+        memset(&due, 0, sizeof(due))
+        self._enter()
+        if wheel_trim(&self._wheel):
+            _PyList_SetSlice(
+                <PyObject*>self._objects, 0, PyList_GET_SIZE(<PyObject*>self._objects), NULL
+            )
+        status = wheel_collect(&self._wheel, now, limit, &due)
+        self._leave()
+        if status != 0:
+            segment_raise(-status)
+        if due.count == 0:
+            return []
+        try:
+            result = PyList_New(<Py_ssize_t>due.count)
+        except MemoryError:
+            self._put_back(&due)
+            raise
+        items = <PyObject*>result
+        self._enter()
+        objects = <PyObject*>self._objects
+        for row in range(due.count):
+            # Numbers first: making one may fail, and then nothing has been moved.
+            index = due.index[row]
+            if self._wheel.state[index] & 1 == 0:
+                item = PyLong_FromLongLong(self._wheel.payload[index])
+                if item == NULL:
+                    status = -ENOMEM
+                    break
+                PyList_SET_ITEM(items, <Py_ssize_t>row, item)
+        if status == 0:
+            for row in range(due.count):
+                index = due.index[row]
+                if self._wheel.state[index] & 1:
+                    PyList_SET_ITEM(items, <Py_ssize_t>row, _exchange(objects, index))
+            wheel_free(&self._wheel, &due)
+        self._leave()
+        if status != 0:
+            PyErr_Clear()
+            self._put_back(&due)
+            raise MemoryError("no memory left for the payloads that are due; they stay")
+        free(due.index)
+        return result
+
+    cdef bint next_wake(self, int64_t* at) noexcept:
+        cdef bint found
+        self._enter()
+        found = wheel_next_bucket(&self._wheel, at)
+        self._leave()
+        return found
+
+    # --- inside
+
+    cdef void _enter(self) noexcept:
+        # A batch of another thread may hold the lock for long: wait for it without the GIL.
+        if pthread_mutex_trylock(&self._lock) != 0:
+            with nogil:
+                pthread_mutex_lock(&self._lock)
+
+    cdef void _leave(self) noexcept:
+        pthread_mutex_unlock(&self._lock)
+
+    cdef bint _fit_objects(self) noexcept:
+        """Whether the next index has a place in the list of objects; under the lock."""
+        while PyList_GET_SIZE(<PyObject*>self._objects) <= <Py_ssize_t>self._wheel.top:
+            if _PyList_Append(<PyObject*>self._objects, <PyObject*>None) != 0:
+                PyErr_Clear()
+                return False
+        return True
+
+    cdef int _put_back(self, WheelSlots* due) noexcept:
+        self._enter()
+        wheel_put_back(&self._wheel, due)
+        self._leave()
+        free(due.index)
+        return 0
+
+    cdef object _add_each(self, object expirations, object payloads):
+        cdef list handles = []
+        expirations, payloads = list(expirations), list(payloads)
+        if len(payloads) != len(expirations):
+            raise ValueError(_unequal(len(expirations), len(payloads)))
+        try:
+            for expiration, payload in zip(expirations, payloads):
+                handles.append(self.add(expiration, payload))
+            return np.array(handles, np.int64)
+        except BaseException:
+            for handle in handles:
+                self.cancel(handle)
+            raise
+
+
+@cython.final
+cdef class WheelBlock:
+    """The memory of a result; a NumPy array looks into it and keeps it alive."""
+
+    def __dealloc__(self):
+        free(self.numbers)
+
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        PyBuffer_FillInfo(
+            view, self, self.numbers, <Py_ssize_t>(self.count * sizeof(int64_t)), 0, flags
+        )
+
+
+cdef inline PyObject* _exchange(PyObject* objects, Py_ssize_t index) noexcept:
+    """Take the object of an index, with its reference, and leave None."""
+    cdef PyObject* payload = PyList_GET_ITEM(objects, index)
+    Py_INCREF(None)
+    PyList_SET_ITEM(objects, index, <PyObject*>None)
+    return payload
+
+
+cdef inline int64_t _int64(object value, str name) except? -1:
+    cdef int overflow = 0
+    cdef int64_t number
+    if PyLong_CheckExact(value):
+        number = PyLong_AsLongLongAndOverflow(value, &overflow)
+        if overflow == 0:
+            return number
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}: an int is needed") from None
+    except OverflowError:
+        raise OverflowError(f"{name} is {value}, outside of int64") from None
+
+
+cdef inline int64_t _expiration(object value) except? -1:
+    cdef int overflow = 0
+    cdef int64_t number
+    if not PyLong_CheckExact(value):
+        try:
+            value = operator.index(value)
+        except TypeError:
+            raise TypeError(f"expiration is {value!r}: an int of ms is needed") from None
+    number = PyLong_AsLongLongAndOverflow(value, &overflow)
+    if overflow != 0:
+        return INT64_MAX if overflow > 0 else INT64_MIN
+    return number
+
+
+cdef size_t _limit(object limit) except? 0:
+    cdef int64_t most
+    if limit is None:
+        return EVERYTHING
+    most = _int64(limit, "limit")
+    if most < 0:
+        raise ValueError(f"limit is {limit}: 0 or more timers, or None, are needed")
+    return <size_t>most
+
+
+cdef bint _is_int64s(object values) except -1:
+    """Whether it is a contiguous array of int64 with one dimension, ready to be read in C."""
+    cdef Py_buffer view
+    cdef bint fits
+    if not isinstance(values, np.ndarray):
+        return False
+    try:
+        PyObject_GetBuffer(values, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
+    except (ValueError, BufferError):
+        return False
+    fits = view.ndim == 1 and view.itemsize == 8 and view.format[0] in b"lq"
+    PyBuffer_Release(&view)
+    return fits
+
+
+cdef str _unequal(Py_ssize_t expirations, Py_ssize_t payloads):
+    return (
+        f"payloads has {payloads} rows and expirations has {expirations}: equally many are needed"
+    )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructField, StructType, TimestampType
@@ -34,10 +34,9 @@ from flinkish.spark.schemas import (
     key_type_name,
     output_schema,
 )
+from flinkish.time.key_groups import UPPER_BOUND_MAX_PARALLELISM
 
 __all__ = ["DataStream", "KeyedStream", "ProcessedStream"]
-
-DEFAULT_MAX_PARALLELISM = 64
 
 
 class DataStream:
@@ -137,7 +136,7 @@ class KeyedStream:
         *,
         schema: StructType | TypeInformation | str | None = None,
         uid: str | None = None,
-        max_parallelism: int = DEFAULT_MAX_PARALLELISM,
+        max_parallelism: int | None = None,
         order: str = "arrival",
         processing_time_timers: bool = False,
         null_keys: str | OutputTag = "fail",
@@ -151,8 +150,10 @@ class KeyedStream:
         function: the function; sent to the workers, opened there once for each task and batch.
         schema: columns of the main output; `output_type` is PyFlink's name for it.
         uid: name of the operator, for messages and statistics; by default its class and place.
-        max_parallelism: number of key groups, in which state is kept and moved.  It cannot be
-            changed for a checkpoint.
+        max_parallelism: number of key groups, in which state is kept and moved, and the most
+            tasks that can share the work.  It cannot be changed for a checkpoint.  By default
+            the power of two at or above 8 for each of `spark.sql.shuffle.partitions`, at least
+            16 and at most 1024: each group costs every batch that touches it some milliseconds.
         order: "arrival" hands the rows of a batch over as they come, as Flink does; "timestamp"
             sorts each key group's rows of a batch by event time first (ties keep their order).
         processing_time_timers: serve them.  Spark then runs a batch at every trigger, whether
@@ -174,9 +175,10 @@ class KeyedStream:
             raise IllegalArgumentError(
                 f"null_keys must be 'fail', 'drop' or an OutputTag, not {null_keys!r}"
             )
-        if not 1 <= max_parallelism <= 32768:
+        if max_parallelism is not None and not 1 <= max_parallelism <= UPPER_BOUND_MAX_PARALLELISM:
             raise IllegalArgumentError(
-                f"max_parallelism must be from 1 to 32768, not {max_parallelism}"
+                f"max_parallelism must be from 1 to {UPPER_BOUND_MAX_PARALLELISM}, not "
+                f"{max_parallelism}"
             )
         stream = self._stream
         if order == "timestamp" and stream._event_time is None:
@@ -201,7 +203,7 @@ class KeyedStream:
             key_columns=self._keys,
             key_types=tuple(key_type_name(user, key) for key in self._keys),
             key_selector=self._selector,
-            max_parallelism=max_parallelism,
+            max_parallelism=max_parallelism or _default_key_groups(user.sparkSession),
             output=arrow_schema(output),
             output_type=declared if isinstance(declared, TypeInformation) else None,
             event_time=stream._event_time,
@@ -281,6 +283,11 @@ class ProcessedStream(DataStream):
         batch DataFrame: of its first action, for which this waits.
         """
         return self._results.statistics(query)
+
+
+def _default_key_groups(spark: SparkSession) -> int:
+    partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+    return min(max(1 << (8 * partitions - 1).bit_length(), 16), 1024)
 
 
 def _tag_schema(tag: OutputTag) -> StructType:

@@ -1,7 +1,7 @@
 """State of a key group: a log in Spark's state store, a table on the worker's disk.
 
-Spark's state holds, for each key group, a head (which log pieces there are, and the nonce of
-the state that they add up to) and the pieces: first the whole state, then what each batch
+Spark's state holds, for each key group, a map: a head (which log pieces there are, and the nonce
+of the state that they add up to) and the pieces: first the whole state, then what each batch
 changed.  They commit with Spark's batch, and only they count.  The table is the same state
 laid out for use (see `table_files`); when it is not on this disk it is built from the log.
 """
@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pyspark.sql.types import BinaryType, BooleanType, LongType, StructField, StructType
+
 from flinkish._core import state_log
 from flinkish._core.codec import CorruptFrame, seal, unseal
 from flinkish.common.errors import CorruptStateError, IncompatibleStateError
@@ -20,26 +22,26 @@ from flinkish.spark.plan import OperatorPlan
 from flinkish.spark.table_files import PrivateTable, TableFiles, new_nonce
 from flinkish.state.backend import KeyedStateBackend, StateDeclaration
 
-__all__ = ["HEAD_SCHEMA", "PIECE_SCHEMA", "SEQUENCE_SCHEMA", "GroupState", "Head"]
+__all__ = ["PIECE_SCHEMA", "SEQUENCE_SCHEMA", "GroupState", "Head"]
 
-HEAD_SCHEMA = (
-    "version int, nonce string, first bigint, next bigint, whole_bytes bigint, "
-    "change_bytes bigint, timer bigint, watermark bigint, max_parallelism int, states string"
-)
-SEQUENCE_SCHEMA = "sequence bigint"
-PIECE_SCHEMA = "piece binary, more boolean"
+# One map for head and pieces, and schemas that nobody has to parse: each declaration is work for
+# Spark in every task.
+SEQUENCE_SCHEMA = StructType([StructField("sequence", LongType())])
+PIECE_SCHEMA = StructType([StructField("piece", BinaryType()), StructField("more", BooleanType())])
+
+HEAD = (-1,)
 
 FORMAT_VERSION = 1
 KIND_LOG = 1
+KIND_HEAD = 2
 # Larger frames are cut, so that no single value of Spark's state is too large for its protocol.
 PIECE_BYTES = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What Spark's state says of a key group; fields as in HEAD_SCHEMA."""
+    """What there is of a key group; kept as a sealed JSON list of the fields, in this order."""
 
-    version: int
     nonce: str
     first: int
     next: int
@@ -50,9 +52,15 @@ class Head:
     max_parallelism: int
     states: str
 
-    def as_tuple(self) -> tuple[Any, ...]:
-        """The head as a value of Spark's state."""
-        return tuple(getattr(self, name) for name in self.__slots__)
+    def encode(self, key_group: int) -> bytes:
+        """The head as a piece of Spark's state."""
+        fields = json.dumps([getattr(self, name) for name in self.__slots__])
+        return seal(KIND_HEAD, FORMAT_VERSION, key_group, fields.encode())
+
+    @classmethod
+    def decode(cls, piece: bytes, key_group: int) -> Head:
+        """What `encode` wrote; CorruptFrame if these bytes are anything else."""
+        return cls(*json.loads(bytes(unseal(piece, KIND_HEAD, key_group, version=FORMAT_VERSION))))
 
     @property
     def declarations(self) -> list[StateDeclaration]:
@@ -67,11 +75,10 @@ class GroupState:
     """
 
     def __init__(
-        self, plan: OperatorPlan, backend: KeyedStateBackend, head: Any, log: Any, files: TableFiles
+        self, plan: OperatorPlan, backend: KeyedStateBackend, log: Any, files: TableFiles
     ) -> None:
         self._plan = plan
         self._backend = backend
-        self._head_state = head
         self._log_state = log
         self._files = files
         self._private: PrivateTable | None = None
@@ -97,23 +104,20 @@ class GroupState:
         return head
 
     def _read_head(self, key_group: int) -> Head | None:
-        stored = self._head_state.get()
+        stored = self._log_state.getValue(HEAD)
         if stored is None:
             return None
-        head = Head(*stored)
-        if head.version != FORMAT_VERSION:
-            raise CorruptStateError(
-                f"the state of operator {self._plan.uid!r} was written by another version of "
-                f"flinkish; this one reads format {FORMAT_VERSION}",
-                version=head.version,
-                key_group=key_group,
-            )
+        try:
+            head = Head.decode(stored[0], key_group)
+        except CorruptFrame as error:
+            raise self._corrupt(str(error), key_group) from error
         if head.max_parallelism != self._plan.max_parallelism:
             raise IncompatibleStateError(
                 f"the checkpoint of operator {self._plan.uid!r} was written with "
                 f"max_parallelism={head.max_parallelism}, this program has "
-                f"{self._plan.max_parallelism}; keys would be looked for in the wrong places: set "
-                f"it back to {head.max_parallelism}, or start from an empty checkpoint",
+                f"{self._plan.max_parallelism}; keys would be looked for in the wrong places: call "
+                f"process(..., max_parallelism={head.max_parallelism}), or start from an empty "
+                "checkpoint",
                 setting="max_parallelism",
                 was=head.max_parallelism,
                 now=self._plan.max_parallelism,
@@ -142,11 +146,7 @@ class GroupState:
                 self._backend.table, list(self._contents(head, key_group)), cells, key_group
             )
         except (CorruptFrame, state_log.DamagedLog) as error:
-            raise CorruptStateError(
-                f"the state of operator {self._plan.uid!r} cannot be read: {error}",
-                version=head.version,
-                key_group=key_group,
-            ) from error
+            raise self._corrupt(str(error), key_group) from error
 
     def _contents(self, head: Head, key_group: int) -> Iterator[Any]:
         """The unsealed pieces of the log, in order."""
@@ -154,16 +154,19 @@ class GroupState:
         for sequence in range(head.first, head.next):
             stored = self._log_state.getValue((sequence,))
             if stored is None:
-                raise CorruptStateError(
-                    f"piece {sequence} of the log of operator {self._plan.uid!r} is missing",
-                    version=head.version,
-                    key_group=key_group,
-                )
+                raise self._corrupt(f"piece {sequence} of the log is missing", key_group)
             parts.append(bytes(stored[0]))
             if not stored[1]:
                 frame = parts[0] if len(parts) == 1 else b"".join(parts)
                 yield unseal(frame, KIND_LOG, key_group, version=FORMAT_VERSION)
                 parts.clear()
+
+    def _corrupt(self, reason: str, key_group: int) -> CorruptStateError:
+        return CorruptStateError(
+            f"the state of operator {self._plan.uid!r} cannot be read: {reason}",
+            version=FORMAT_VERSION,
+            key_group=key_group,
+        )
 
     # --- commit
 
@@ -185,9 +188,7 @@ class GroupState:
             else:
                 self._files.publish(private, head.nonce)
             return
-        old = head or Head(
-            FORMAT_VERSION, "", 0, 0, 0, 0, None, watermark, self._plan.max_parallelism, "[]"
-        )
+        old = head or Head("", 0, 0, 0, 0, None, watermark, self._plan.max_parallelism, "[]")
         new = replace(
             old,
             nonce=new_nonce(old.nonce),
@@ -199,7 +200,7 @@ class GroupState:
             new = self._append(new, changes, private.key_group)
         self._close()
         self._files.publish(private, new.nonce)
-        self._head_state.update(new.as_tuple())
+        self._log_state.updateValue(HEAD, (new.encode(private.key_group), False))
 
     def _append(self, head: Head, changes: bytes, key_group: int) -> Head:
         if self._stale or head.next == head.first:

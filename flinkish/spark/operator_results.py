@@ -33,7 +33,7 @@ def run_operator(frame: DataFrame, plan: OperatorPlan) -> OperatorResults:
     check_session(frame.sparkSession)
     results = (
         frame.mapInArrow(packer(plan), PACKED_SCHEMA)
-        .groupBy("kg")
+        .groupBy("slot")
         .transformWithState(
             KeyGroupProcessor(plan),
             outputStructType=results_schema(),

@@ -14,6 +14,7 @@ from flinkish._core.codec import pack_groups
 from flinkish._core.records import RecordReader, timestamps_ms
 from flinkish._core.values import pack_key
 from flinkish.common.errors import NullKeyError, TimestampError, UserFunctionError
+from flinkish.spark.placement import slot_of
 from flinkish.spark.plan import (
     AFTER_WATERMARK,
     BEFORE_WATERMARK,
@@ -36,8 +37,8 @@ __all__ = [
 
 Batches = Iterator[pa.RecordBatch]
 
-PACKED_SCHEMA = "kg int, phase int, part int, seq int, payload binary"
-_NUMBERS = ("kg", "phase", "part", "seq")
+PACKED_SCHEMA = "slot int, phase int, part int, seq int, payload binary"
+_NUMBERS = ("slot", "phase", "part", "seq")
 _PACKED = pa.schema([(name, pa.int32()) for name in _NUMBERS] + [("payload", pa.binary())])
 
 # Rows without a key travel as a group of their own, to be counted and put where they belong.
@@ -59,7 +60,7 @@ def packer(plan: OperatorPlan) -> Callable[[Batches], Batches]:
             packed = []
             for phase, rows in _phases(plan, table):
                 for group, payload in pack_table(plan, rows):
-                    packed.append((group, phase, part, sequence, payload))
+                    packed.append((slot_of(group), phase, part, sequence, payload))
                     sequence += 1
             columns = zip(*packed, strict=True)
             yield pa.record_batch(

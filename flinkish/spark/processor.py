@@ -9,9 +9,10 @@ from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from flinkish.common.elements import MIN_TIMESTAMP
-from flinkish.spark.group_state import HEAD_SCHEMA, PIECE_SCHEMA, SEQUENCE_SCHEMA, GroupState
+from flinkish.spark.group_state import PIECE_SCHEMA, SEQUENCE_SCHEMA, GroupState
 from flinkish.spark.operator_run import OperatorRun, Result
 from flinkish.spark.packing import NULL_KEY_GROUP
+from flinkish.spark.placement import group_at
 from flinkish.spark.plan import AFTER_WATERMARK, BEFORE_WATERMARK, OperatorPlan
 from flinkish.spark.table_files import TableFiles
 
@@ -35,7 +36,6 @@ class KeyGroupProcessor(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Declare Spark's state; called on the driver too, where nothing else may happen."""
         self._handle = handle
-        self._head = handle.getValueState("head", HEAD_SCHEMA)
         self._log = handle.getMapState("log", SEQUENCE_SCHEMA, PIECE_SCHEMA)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
@@ -47,10 +47,11 @@ class KeyGroupProcessor(StatefulProcessor):
         for phase, _, _, payload in ordered:
             phases[phase].append(payload)
         run = self._opened()
-        if key[0] == NULL_KEY_GROUP:
+        key_group = group_at(key[0])
+        if key_group == NULL_KEY_GROUP:
             results: Iterable[Result] = run.route_null_keys(run.unpack(phases[0] + phases[1]))
         else:
-            results = self._call(run, key[0], timerValues, *phases)
+            results = self._call(run, key_group, timerValues, *phases)
         for result in results:
             yield Row(**result.to_dict())
 
@@ -59,8 +60,9 @@ class KeyGroupProcessor(StatefulProcessor):
     ) -> Iterator[Any]:
         """The Spark timer of a key group has expired."""
         # A group that had rows has fired its timers before them.
-        if key[0] not in self._done:
-            for result in self._call(self._opened(), key[0], timerValues, (), ()):
+        key_group = group_at(key[0])
+        if key_group not in self._done:
+            for result in self._call(self._opened(), key_group, timerValues, (), ()):
                 yield Row(**result.to_dict())
 
     def close(self) -> None:
@@ -75,7 +77,7 @@ class KeyGroupProcessor(StatefulProcessor):
             files = TableFiles(self._run.query_id, self._plan.uid, self._plan.state.table_dir)
             if self._run.first_in_process():
                 files.collect()
-            self._state = GroupState(self._plan, self._run.backend, self._head, self._log, files)
+            self._state = GroupState(self._plan, self._run.backend, self._log, files)
         return self._run
 
     def _call(

@@ -9,10 +9,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql.types import StructType
 
 from flinkish.spark.batch import result_batch
 from flinkish.spark.operator_run import Result
 from flinkish.spark.packing import pack_table, unpacker
+from flinkish.spark.placement import slot_of
 from flinkish.spark.plan import MAIN, OperatorPlan, StateSettings
 from flinkish.spark.processor import KeyGroupProcessor
 
@@ -44,19 +46,6 @@ class TaskDied(BaseException):
     """What ends a task between two key groups."""
 
 
-class FakeValue:
-    """Spark's ValueState under one key."""
-
-    def __init__(self, store: dict[str, Any]) -> None:
-        self._store = store
-
-    def get(self) -> Any:
-        return self._store.get("head")
-
-    def update(self, value: Any) -> None:
-        self._store["head"] = value
-
-
 class FakeMap:
     """Spark's MapState under one key."""
 
@@ -74,17 +63,17 @@ class FakeMap:
 
 
 class _Current:
-    """Stands for the state of whatever key group is being called."""
+    """Stands for the map of whatever key group is being called."""
 
-    def __init__(self, spark: FakeSpark, kind: type) -> None:
-        self._spark, self._kind = spark, kind
+    def __init__(self, spark: FakeSpark) -> None:
+        self._spark = spark
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._kind(self._spark.current), name)
+        return getattr(FakeMap(self._spark.current), name)
 
 
 class FakeSpark:
-    """Key groups to their state: ``{"head": ..., "log": {...}, "timers": {...}}``."""
+    """Key groups to their state: ``{"log": {...}, "timers": {...}}``."""
 
     def __init__(self) -> None:
         self.state: dict[int, dict[str, Any]] = {}
@@ -92,11 +81,8 @@ class FakeSpark:
         self.counters: dict[str, int] = {}
 
     # --- the handle
-    def getValueState(self, name: str, schema: str) -> Any:
-        return _Current(self, FakeValue)
-
-    def getMapState(self, name: str, key_schema: str, value_schema: str) -> Any:
-        return _Current(self, FakeMap)
+    def getMapState(self, name: str, key_schema: StructType, value_schema: StructType) -> Any:
+        return _Current(self)
 
     def registerTimer(self, at: int) -> None:
         self.current["timers"].add(at)
@@ -152,12 +138,12 @@ class FakeSpark:
                 raise TaskDied
             self._enter(group)
             row = SimpleNamespace(phase=1, part=0, seq=0, payload=payload)
-            results += processor.handleInputRows((group,), iter([row]), times)
+            results += processor.handleInputRows((slot_of(group),), iter([row]), times)
         due = [(at, group) for group in self.state for at in self.state[group]["timers"]]
         for at, group in sorted(due):
             if at <= watermark and at in self.state[group]["timers"]:
                 self._enter(group)
-                results += processor.handleExpiredTimer((group,), times, None)
+                results += processor.handleExpiredTimer((slot_of(group),), times, None)
                 self.current["timers"].discard(at)
         processor.close()
         return results

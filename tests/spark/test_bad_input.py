@@ -254,7 +254,7 @@ def test_a_checkpoint_of_another_program(spark: SparkSession, tmp_path: Path) ->
         run(stream, checkpoint)
 
     start()
-    with pytest.raises(StreamingQueryException, match="max_parallelism=64, this program has 32"):
+    with pytest.raises(StreamingQueryException, match="max_parallelism=16, this program has 32"):
         start(max_parallelism=32)
     with pytest.raises(StreamingQueryException, match="StateMigrationError: the state 'n' is"):
         start(Types.STRING())

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from flinkish._core import codec
 from flinkish._core.state_table import StateTable
 from flinkish.common import Row, Types
 from flinkish.common.elements import MIN_TIMESTAMP
@@ -27,7 +28,7 @@ from flinkish.spark.plan import OperatorPlan
 from flinkish.spark.table_files import TableFiles
 from flinkish.state.backend import KeyedStateBackend
 from tests.models.keyed_process import KeyedProcessModel
-from tests.spark.fake_spark import FakeMap, FakeSpark, FakeValue, TaskDied, plan
+from tests.spark.fake_spark import FakeMap, FakeSpark, TaskDied, plan
 from tests.spark.functions import EveryState
 
 COUNT = ValueStateDescriptor("count", Types.LONG())
@@ -41,14 +42,18 @@ class Store:
 
     def __init__(self, root: Path, key_group: int = 2, **settings: Any) -> None:
         self.root, self.key_group, self.settings = root, key_group, settings
-        self.spark: dict[str, Any] = {"log": {}}
+        self.spark: dict[str, Any] = {"log": {}}  # as FakeSpark has it for each key group
 
     def program(self, *states: StateDescriptor, **changes: Any) -> "Program":
         return Program(self, states, changes)
 
     @property
-    def head(self) -> dict[str, Any]:
-        return dict(zip(group_state.Head.__slots__, self.spark["head"], strict=True))
+    def head(self) -> group_state.Head:
+        return group_state.Head.decode(self.spark["log"][group_state.HEAD][0], self.key_group)
+
+    @property
+    def pieces(self) -> dict[tuple[int], tuple[bytes, bool]]:
+        return {at: piece for at, piece in self.spark["log"].items() if at != group_state.HEAD}
 
     @property
     def tables(self) -> list[str]:
@@ -66,8 +71,7 @@ class Program:
         self.backend = KeyedStateBackend(StateTable())
         self.states = [self.backend.state(state) for state in states]
         files = TableFiles("query", "operator", str(store.root))
-        head, log = FakeValue(store.spark), FakeMap(store.spark)
-        self.group = GroupState(self.plan, self.backend, head, log, files)
+        self.group = GroupState(self.plan, self.backend, FakeMap(store.spark), files)
 
     def open(self) -> None:
         self.group.open(self.store.key_group)
@@ -98,14 +102,14 @@ class Program:
 def test_a_call_appends_what_it_changed(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.program(COUNT).set(a=1, b=2)
-    assert (store.head["first"], store.head["next"]) == (0, 1)
-    first = store.head["nonce"]
+    assert (store.head.first, store.head.next) == (0, 1)
+    first = store.head.nonce
     again = store.program(COUNT)
     again.set(b=3)
     assert again.misses == 0
-    assert (store.head["first"], store.head["next"]) == (0, 2)
-    assert store.head["nonce"] != first
-    assert store.tables == [store.head["nonce"]]
+    assert (store.head.first, store.head.next) == (0, 2)
+    assert store.head.nonce != first
+    assert store.tables == [store.head.nonce]
     assert store.program(COUNT).get("a", "b", "c") == [[1], [3], [None]]
 
 
@@ -145,11 +149,10 @@ def test_compaction_when_the_log_outgrows_the_state(tmp_path: Path, by: str) -> 
         program = store.program(COUNT)
         program.set(**{f"k{turn % 5}": turn})
         compacted += program.group.counters["compactions"]
-        log = store.spark["log"]
-        assert sorted(log) == [
-            (number,) for number in range(store.head["first"], store.head["next"])
+        assert sorted(store.pieces) == [
+            (number,) for number in range(store.head.first, store.head.next)
         ]
-        assert store.head["next"] - store.head["first"] <= 12
+        assert store.head.next - store.head.first <= 12
     assert 3 <= compacted <= 20
     for root in ("a", "b"):
         store.root = tmp_path / root
@@ -176,7 +179,7 @@ def test_large_frames_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     store = Store(tmp_path / "a")
     store.program(TEXT).set(**texts)
     store.program(TEXT).set(k3="short", k4=None)
-    log = store.spark["log"]
+    log = store.pieces
     assert len(log) > 10
     assert all(len(piece) <= 100 for piece, _ in log.values())
     assert [more for _, (_, more) in sorted(log.items())].count(False) == 2
@@ -229,14 +232,14 @@ def test_a_state_that_is_new_and_one_that_is_gone(tmp_path: Path) -> None:
 def test_another_state_of_the_same_name_is_refused(tmp_path: Path, other: StateDescriptor) -> None:
     store = Store(tmp_path)
     store.program(COUNT).set(x=7)
-    before = store.spark["head"]
+    before = store.head
     program = store.program(other)
     with pytest.raises(StateMigrationError, match="'count'") as caught:
         program.open()
     program.group.abandon()
     assert caught.value.setting == "count"
     assert caught.value.was != caught.value.now
-    assert store.spark["head"] == before
+    assert store.head == before
     assert store.program(COUNT).get("x") == [[7]]
 
 
@@ -270,7 +273,7 @@ def test_damaged_bytes_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CorruptStateError):
         store.program(COUNT).open()
     del store.spark["log"][0,]
-    with pytest.raises(CorruptStateError, match=r"piece 0 .* is missing"):
+    with pytest.raises(CorruptStateError, match="piece 0 of the log is missing"):
         store.program(COUNT).open()
 
 
@@ -285,9 +288,22 @@ def test_the_state_of_another_key_group_is_refused(tmp_path: Path) -> None:
 def test_another_format_is_refused(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.program(COUNT).set(x=7)
-    store.spark["head"] = (9, *store.spark["head"][1:])
-    with pytest.raises(CorruptStateError, match="format version 9"):
+    head = codec.seal(group_state.KIND_HEAD, 9, store.key_group, b"[9]")
+    store.spark["log"][group_state.HEAD] = (head, False)
+    with pytest.raises(CorruptStateError, match="version: found 9, needed 1"):
         store.program(COUNT).open()
+
+
+def test_a_damaged_head_is_refused(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.program(COUNT).set(x=7)
+    head, more = store.spark["log"][group_state.HEAD]
+    for place in range(len(head)):
+        broken = bytearray(head)
+        broken[place] ^= 1 << place % 8
+        store.spark["log"][group_state.HEAD] = (bytes(broken), more)
+        with pytest.raises(CorruptStateError, match="cannot be read"):
+            store.program(COUNT).open()
 
 
 def test_a_torn_table_is_built_anew(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from flinkish._core.codec import unpack_payload
 from flinkish.spark.packing import NULL_KEY_GROUP, packer
+from flinkish.spark.placement import group_at
 from tests.spark.fake_spark import SCHEMA, plan
 
 OUT = pa.schema([("key", pa.string())])
@@ -18,12 +19,12 @@ def test_rows_without_a_key_are_packed_as_the_others(tmp_path: Path) -> None:
     rows = pa.record_batch([["a", None, "b", None], [1, 2, 3, 4], [AT] * 4], schema=SCHEMA)
     found: dict[int, list[tuple[str | None, int]]] = {}
     for packed in packer(operator)(iter([rows])):
-        for group, payload in zip(
-            packed.column("kg").to_pylist(), packed.column("payload").to_pylist(), strict=True
+        for slot, payload in zip(
+            packed.column("slot").to_pylist(), packed.column("payload").to_pylist(), strict=True
         ):
             batch = unpack_payload(payload, operator.packed_schema)
             pairs = zip(batch["key"].to_pylist(), batch["n"].to_pylist(), strict=True)
-            found.setdefault(group, []).extend(pairs)
+            found.setdefault(group_at(slot), []).extend(pairs)
     assert found.pop(NULL_KEY_GROUP) == [(None, 2), (None, 4)]
     assert sorted(pair for pairs in found.values() for pair in pairs) == [("a", 1), ("b", 3)]
     assert all(0 <= group < operator.max_parallelism for group in found)

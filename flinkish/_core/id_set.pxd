@@ -45,10 +45,7 @@ cdef int set_reserve(Segment* ids, size_t count) noexcept nogil
 # Whether a mapped segment can be a set of `count` ids, by its header: 1 or 0.
 cdef bint set_valid(const Segment* ids, uint32_t count) noexcept nogil
 
-# Add an id that is not in the set; there must be room.
-cdef void set_insert(Segment* ids, uint32_t hash, uint32_t id) noexcept nogil
-
-# Add an id at an empty entry that a walk from its home came to; there must be room.
+# Add an id at the empty entry that a walk from its home came to; there must be room.
 cdef inline void set_take(Segment* ids, uint32_t at, uint32_t hash, uint32_t id) noexcept nogil:
     set_entries(ids)[at] = set_entry(hash, id)
     (<SetHeader*>ids.base).count += 1

@@ -1,42 +1,73 @@
 """A set of ids by hash in one segment; described in ``id_set.pxd``."""
 
-from libc.errno cimport ENOMEM
-from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from flinkish._core.memory cimport segment_reserve
+from flinkish._core.memory cimport segment_grow, segment_init, segment_release
 
 cdef size_t FEWEST = 14  # entries of the smallest set: with its header it fills 120 bytes
 
 
 cdef int set_reserve(Segment* ids, size_t count) noexcept nogil:
     cdef size_t before = set_capacity(ids)
-    cdef size_t wanted = count + count // 4 + 2
-    cdef uint64_t* old = NULL
-    cdef size_t i
+    cdef size_t wanted = max(count + count // 4 + 2, FEWEST)
+    cdef Segment old
     cdef int status
     if set_limit(ids) >= count:
         return 0
-    if before != 0:
-        old = <uint64_t*>malloc(before * sizeof(uint64_t))
-        if old == NULL:
-            return -ENOMEM
-        memcpy(old, set_entries(ids), before * sizeof(uint64_t))
-    if wanted < FEWEST:
-        wanted = FEWEST
-    status = segment_reserve(ids, sizeof(SetHeader) + wanted * sizeof(uint64_t))
+    # By three eighths: between moving entries often and letting memory lie idle.
+    wanted = sizeof(SetHeader) + max(wanted, before + before * 3 // 8) * sizeof(uint64_t)
+    status = _renew(ids, wanted, &old)
     if status != 0:
-        free(old)
         return -status
     # All that the segment has, up to what 32 bits can count.
     wanted = (ids.size - sizeof(SetHeader)) // sizeof(uint64_t)
     (<SetHeader*>ids.base).capacity = <uint32_t>min(wanted, <size_t>0xFFFFFFFF)
-    (<SetHeader*>ids.base).count = 0
-    memset(set_entries(ids), 0, before * sizeof(uint64_t))
-    for i in range(before):
-        if old[i] != 0:
-            set_insert(ids, <uint32_t>(old[i] >> 32), <uint32_t>old[i] - 1)
-    free(old)
+    if before != 0:
+        (<SetHeader*>ids.base).count = set_count(&old)
+        _move(set_entries(ids), set_capacity(ids), set_entries(&old), before)
+    segment_release(&old)
+    return 0
+
+
+cdef void _move(uint64_t* entries, uint32_t capacity, uint64_t* old, size_t size) noexcept nogil:
+    """Put the entries of a table into an empty one; nothing is left of the old one."""
+    cdef size_t at, count = 0
+    cdef uint32_t i
+    # First closed up, without branches: whether a place is taken cannot be predicted.
+    for at in range(size):
+        old[count] = old[at]
+        count += old[at] != 0
+    for at in range(count):
+        i = set_home(<uint32_t>(old[at] >> 32), capacity)
+        while entries[i] != 0:
+            i += 1
+            if i == capacity:
+                i = 0
+        entries[i] = old[at]
+
+
+cdef int _renew(Segment* ids, size_t size, Segment* old) noexcept nogil:
+    """Make `ids` all zero and of `size` bytes; what it was goes into `old`.  0 or an errno."""
+    cdef size_t before = ids.size
+    cdef int status
+    segment_init(old)
+    if ids.fd < 0:
+        old[0] = ids[0]
+        segment_init(ids)
+        status = segment_grow(ids, size)
+        if status != 0:
+            ids[0] = old[0]
+        return status
+    # A file stays what it is: its contents go and come back.
+    status = segment_grow(old, before)
+    if status == 0:
+        status = segment_grow(ids, size)
+    if status != 0:
+        segment_release(old)
+        return status
+    if before != 0:
+        memcpy(old.base, ids.base, before)
+        memset(ids.base, 0, before)
     return 0
 
 
@@ -48,18 +79,6 @@ cdef bint set_valid(const Segment* ids, uint32_t count) noexcept nogil:
     if set_capacity(ids) > (ids.size - sizeof(SetHeader)) // sizeof(uint64_t):
         return 0
     return set_capacity(ids) != 0 and set_count(ids) == count and count <= set_limit(ids)
-
-
-cdef void set_insert(Segment* ids, uint32_t hash, uint32_t id) noexcept nogil:
-    cdef SetHeader* header = <SetHeader*>ids.base
-    cdef uint64_t* entries = set_entries(ids)
-    cdef uint32_t i = set_home(hash, header.capacity)
-    while entries[i] != 0:
-        i += 1
-        if i == header.capacity:
-            i = 0
-    entries[i] = set_entry(hash, id)
-    header.count += 1
 
 
 cdef uint32_t set_index(const Segment* ids, uint32_t hash, uint32_t id) noexcept nogil:

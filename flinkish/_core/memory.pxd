@@ -6,9 +6,12 @@
 # Ownership: whoever opened a segment releases it, once.  `segment_release` of a zeroed or
 # released segment does nothing.
 #
-# Growth: `segment_reserve` is the only way.  It may move `base`: fetch pointers again after
-# every call that can grow.  New bytes are zero.  A full disk is an error here, not a SIGBUS
-# later: a file is allocated before it is mapped.  A segment that could not grow is as it was.
+# Growth: `segment_reserve` and `segment_grow` may move `base`: fetch pointers again after every
+# call that can grow.  New bytes are zero.  A full disk is an error here, not a SIGBUS later: a
+# file is allocated before it is mapped.  A segment that could not grow is as it was.
+#
+# Heap segments of 1 MiB and more are pages of their own: they grow by moving pages, not by
+# copying.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
@@ -26,9 +29,12 @@ cdef int segment_map(Segment* segment, int fd) noexcept nogil
 # No segment grows past this.  Lowered by tests only, to see growth fail.
 cdef size_t SEGMENT_LIMIT
 
-# At least `size` usable bytes; grows by half as much again.  0, or an errno: EOVERFLOW past the
-# limit.
+# At least `size` usable bytes.  What must grow grows by half as much again, or by a sixteenth
+# from 1 MiB on.  0, or an errno: EOVERFLOW past the limit.
 cdef int segment_reserve(Segment* segment, size_t size) noexcept nogil
+
+# The same, but by no more than whole pages need: for who has a share of growth of its own.
+cdef int segment_grow(Segment* segment, size_t size) noexcept nogil
 
 # Free or unmap, close the file; the struct is empty afterwards.
 cdef void segment_release(Segment* segment) noexcept nogil

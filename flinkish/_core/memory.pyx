@@ -4,8 +4,10 @@ import os
 
 from libc.errno cimport EDOM, ENOMEM, EOVERFLOW, errno
 from libc.stdlib cimport free, realloc
-from libc.string cimport memset
-from posix.mman cimport MAP_FAILED, MAP_SHARED, PROT_READ, PROT_WRITE, mmap, munmap
+from libc.string cimport memcpy, memset
+from posix.mman cimport (
+    MAP_ANONYMOUS, MAP_FAILED, MAP_PRIVATE, MAP_SHARED, PROT_READ, PROT_WRITE, mmap, munmap,
+)
 from posix.stat cimport fstat, struct_stat
 from posix.unistd cimport close
 
@@ -14,9 +16,13 @@ cdef extern from "<fcntl.h>" nogil:
 
 cdef extern from "<sys/mman.h>" nogil:
     """
+    #include <stdint.h>
     #ifndef MREMAP_MAYMOVE
     #include <sys/types.h>
     #define FLINKISH_NO_MREMAP
+    #define FLINKISH_LARGE SIZE_MAX
+    #else
+    #define FLINKISH_LARGE ((size_t)1 << 20)
     #endif
     static void *flinkish_remap(void *base, size_t old_size, size_t size, int fd) {
     #ifdef FLINKISH_NO_MREMAP
@@ -26,8 +32,19 @@ cdef extern from "<sys/mman.h>" nogil:
         return mremap(base, old_size, size, MREMAP_MAYMOVE);
     #endif
     }
+    /* One call instead of a fault for each page.  A kernel without it leaves that to the faults. */
+    static void flinkish_populate(void *base, size_t size) {
+    #ifdef MADV_POPULATE_WRITE
+        madvise(base, size, MADV_POPULATE_WRITE);
+    #endif
+    }
     """
     void* flinkish_remap(void* base, size_t old_size, size_t size, int fd)
+    # Take the memory of whole pages now.
+    void flinkish_populate(void* base, size_t size)
+    # From here on memory is in pages of its own, which move without being copied; where pages
+    # do not move, nothing is so large.
+    const size_t LARGE "FLINKISH_LARGE"
 
 cdef size_t PAGE = 4096
 SEGMENT_LIMIT = <size_t>1 << 46
@@ -57,17 +74,27 @@ cdef int segment_map(Segment* segment, int fd) noexcept nogil:
 
 
 cdef int segment_reserve(Segment* segment, size_t size) noexcept nogil:
+    # What is large grows often and by little, since moving its pages costs next to nothing.
+    cdef size_t share = 16 if segment.size >= LARGE else 2
+    if size <= segment.size:
+        return 0
+    return segment_grow(segment, max(size, segment.size + segment.size // share))
+
+
+cdef int segment_grow(Segment* segment, size_t size) noexcept nogil:
     if size <= segment.size:
         return 0
     if size > SEGMENT_LIMIT:
         return EOVERFLOW
-    # Half as much again: amortised O(1) appends with at most a third of the memory idle.
-    cdef size_t wanted = segment.size + segment.size // 2
-    if wanted < size:
-        wanted = size
-    if segment.fd < 0:
-        return _grow_heap(segment, wanted)
-    return _grow_file(segment, (wanted + PAGE - 1) // PAGE * PAGE)
+    if segment.fd >= 0:
+        return _grow_file(segment, _pages(size))
+    if size >= LARGE:
+        return _grow_pages(segment, _pages(size))
+    return _grow_heap(segment, size)
+
+
+cdef inline size_t _pages(size_t size) noexcept nogil:
+    return (size + PAGE - 1) // PAGE * PAGE
 
 
 cdef int _grow_heap(Segment* segment, size_t size) noexcept nogil:
@@ -76,6 +103,25 @@ cdef int _grow_heap(Segment* segment, size_t size) noexcept nogil:
         return ENOMEM
     memset(base + segment.size, 0, size - segment.size)
     segment.base = base
+    segment.size = size
+    return 0
+
+
+cdef int _grow_pages(Segment* segment, size_t size) noexcept nogil:
+    cdef void* base
+    cdef size_t before
+    if segment.size >= LARGE:
+        base = flinkish_remap(segment.base, segment.size, size, -1)
+    else:
+        base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+    if base == MAP_FAILED:
+        return ENOMEM
+    if segment.size != 0 and segment.size < LARGE:
+        memcpy(base, segment.base, segment.size)
+        free(segment.base)
+    before = segment.size if segment.size >= LARGE else 0
+    flinkish_populate(<char*>base + before, size - before)
+    segment.base = <char*>base
     segment.size = size
     return 0
 
@@ -97,11 +143,11 @@ cdef int _grow_file(Segment* segment, size_t size) noexcept nogil:
 
 
 cdef void segment_release(Segment* segment) noexcept nogil:
-    if segment.fd < 0:
+    if segment.fd < 0 and segment.size < LARGE:
         free(segment.base)
-    else:
-        if segment.base != NULL:
-            munmap(segment.base, segment.size)
+    elif segment.base != NULL:
+        munmap(segment.base, segment.size)
+    if segment.fd >= 0:
         close(segment.fd)
     segment_init(segment)
 

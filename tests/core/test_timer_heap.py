@@ -382,3 +382,15 @@ def test_it_says_what_it_is() -> None:
     assert (heap.first_key_group, heap.last_key_group) == (3, 4)
     with pytest.raises(TypeError, match="pickle"):
         heap.__reduce_ex__(4)
+
+
+@pytest.mark.parametrize("groups", [1, 128])
+def test_a_timer_takes_48_bytes_at_most_however_many_there_are(groups: int) -> None:
+    heap = TimerHeap(0, groups - 1)
+    heap.add(0, 0)  # a heap that is empty reserves what a batch needs: this one has to grow
+    rng = np.random.default_rng(7)
+    for start in range(0, 400_000, 2000):
+        keys = np.arange(start, start + 2000, dtype=np.uint32)
+        heap.add_many(rng.integers(1, 2**40, 2000), keys, None, keys % np.uint32(groups))
+        if start >= 98_000:
+            assert heap.memory_bytes <= 48 * len(heap)

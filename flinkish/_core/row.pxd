@@ -6,7 +6,8 @@
 # Ownership: `row_of` keeps the container it is given and does not copy it.  A tuple is copied
 # into a list before the first write, so several rows may share one; a list belongs to the row.
 #
-# Invariant: `_names` is None, or as long as `_values`.
+# Invariants: `_names` is None, or as long as `_values`.  A row that the collector does not know
+# (`RecordReader` makes such) holds nothing that could lead back to it.
 
 cdef class Row:
     cdef tuple _names     # interned field names, or None: the fields have positions only

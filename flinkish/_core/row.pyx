@@ -11,6 +11,9 @@ from cpython.unicode cimport PyUnicode_GET_LENGTH, PyUnicode_READ_CHAR
 
 cdef extern from "Python.h":
     int PyUnicode_CHECK_INTERNED(object text) noexcept
+    bint PyObject_IS_GC(object thing) noexcept
+    bint PyObject_GC_IsTracked(object thing) noexcept
+    void PyObject_GC_Track(void* thing) noexcept
 
 
 class RowKind(Enum):
@@ -122,7 +125,14 @@ cdef inline object value_at(Row row, Py_ssize_t position):
         return (<tuple>row._values)[position]
 
 
+cdef inline void watch(Row row, object value) noexcept:
+    """Let the collector know a row of scalars again: with this value it may be in a cycle."""
+    if PyObject_IS_GC(value) and not PyObject_GC_IsTracked(row):
+        PyObject_GC_Track(<void*>row)
+
+
 cdef int put_at(Row row, Py_ssize_t position, object value) except -1:
+    watch(row, value)
     if type(row._values) is not list:
         row._values = list(row._values)
     with cython.boundscheck(True):
@@ -250,6 +260,8 @@ cdef class Row:
                     f"a slice of a row may not change its length from {len(self._values)} "
                     f"to {len(changed)}"
                 )
+            for held in changed:
+                watch(self, held)
             self._values = changed
         else:
             put_at(self, index_of(self, item), value)

@@ -1,13 +1,17 @@
 """Rows: PyFlink 2.3's semantics, and what is our own (shared names, fields before methods)."""
 
 import copy
+import gc
 import pickle
+import weakref
 from sys import intern
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flinkish._core.records import RecordReader
 from flinkish._core.row import FieldNameError, Row, RowKind, rows_of
 
 NAMES = st.lists(st.text(min_size=1, max_size=5), max_size=6, unique=True)
@@ -262,3 +266,29 @@ def test_the_three_ways_to_a_field_agree(names: list[str], data: st.DataObject) 
     assert row[at] == row["".join(list(names[at]))] == row[at - len(names)] == at
     row[names[at]] = "new"
     assert row[at] == "new"
+
+
+class Mark:
+    """Something that a weak reference can tell the end of."""
+
+
+@pytest.mark.parametrize("how", ["attribute", "name", "position", "slice"])
+def test_a_row_of_scalars_that_takes_a_container_can_be_collected(how: str) -> None:
+    batch = pa.RecordBatch.from_pydict({"id": [1], "rest": [2]})
+    (row,) = RecordReader(batch).rows()
+    assert not gc.is_tracked(row), "rows of scalars cost the collector nothing"
+    row.id = 7
+    assert not gc.is_tracked(row)
+    mark = Mark()
+    cycle = [row, mark]
+    if how == "attribute":
+        row.rest = cycle
+    elif how == "slice":
+        row[1:] = [cycle]
+    else:
+        row["rest" if how == "name" else 1] = cycle
+    assert gc.is_tracked(row)
+    gone = weakref.ref(mark)
+    del row, cycle, mark
+    gc.collect()
+    assert gone() is None

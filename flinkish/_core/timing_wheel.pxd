@@ -17,7 +17,8 @@ cimport cython
 from libc.stdint cimport int64_t
 
 from flinkish._core.timer_heap cimport pthread_mutex_t
-from flinkish._core.wheel cimport Wheel, WheelSlots
+from flinkish._core.wheel cimport Wheel
+from flinkish._core.wheel_clock cimport WheelSlots
 
 # The memory of numbers that went out; a NumPy array keeps it alive.
 @cython.final
@@ -48,6 +49,5 @@ cdef class TimingWheel:
 
     cdef void _enter(self) noexcept
     cdef void _leave(self) noexcept
-    cdef bint _fit_objects(self) noexcept
     cdef int _put_back(self, WheelSlots* due) noexcept
     cdef object _add_each(self, object expirations, object payloads)

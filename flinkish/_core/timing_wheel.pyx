@@ -2,31 +2,36 @@
 
 cimport cython
 from cpython.buffer cimport (
-    PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer,
+    PyBUF_C_CONTIGUOUS, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer,
 )
 from cpython.list cimport PyList_New
-from cpython.ref cimport Py_INCREF, PyObject
+from cpython.ref cimport PyObject
 from libc.errno cimport ENOMEM
-from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t, uint32_t
+from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
-
-import operator
 
 import numpy as np
 
 from flinkish._core.memory cimport segment_raise
+from flinkish._core.object_slots cimport (
+    objects_clear, objects_fit, objects_hold, objects_put, objects_room, objects_take,
+)
 from flinkish._core.timer_heap cimport (
     pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_trylock,
     pthread_mutex_unlock,
 )
 from flinkish._core.wheel cimport (
     WHEEL_SLOTS, WHEEL_TIMERS, wheel_add, wheel_add_many, wheel_add_object, wheel_bytes,
-    wheel_cancel, wheel_cancel_many, wheel_collect, wheel_free, wheel_holds, wheel_init,
-    wheel_next_bucket, wheel_next_expiration, wheel_prefetch, wheel_put_back, wheel_release,
-    wheel_time, wheel_trim,
+    wheel_cancel, wheel_cancel_many, wheel_holds, wheel_init, wheel_release, wheel_trim,
+)
+from flinkish._core.wheel_arguments cimport (
+    is_int64s, read_expiration, read_int64, read_limit, unequal_rows,
 )
 from flinkish._core.wheel_check cimport wheel_fault
+from flinkish._core.wheel_clock cimport (
+    wheel_collect, wheel_free, wheel_next_bucket, wheel_next_expiration, wheel_put_back, wheel_time,
+)
 
 cdef extern from "Python.h":
     bint PyLong_CheckExact(object value)
@@ -34,14 +39,7 @@ cdef extern from "Python.h":
     PyObject* PyLong_FromLongLong(long long value) noexcept
     void PyErr_Clear() noexcept
     void Py_XDECREF(PyObject* value) noexcept
-    int _PyList_Append "PyList_Append"(PyObject* items, PyObject* value) noexcept
-    int _PyList_SetSlice "PyList_SetSlice"(
-        PyObject* items, Py_ssize_t low, Py_ssize_t high, PyObject* other) noexcept
-    PyObject* PyList_GET_ITEM(PyObject* items, Py_ssize_t i) noexcept nogil
     void PyList_SET_ITEM(PyObject* items, Py_ssize_t i, PyObject* value) noexcept
-    Py_ssize_t PyList_GET_SIZE(PyObject* items) noexcept
-
-cdef size_t EVERYTHING = <size_t>-1
 
 
 @cython.final
@@ -75,9 +73,9 @@ cdef class TimingWheel:
     """
 
     def __cinit__(self, tick_ms, wheel_size, start_ms):
-        cdef int64_t tick = _int64(tick_ms, "tick_ms")
-        cdef int64_t size = _int64(wheel_size, "wheel_size")
-        cdef int64_t start = _int64(start_ms, "start_ms")
+        cdef int64_t tick = read_int64(tick_ms, "tick_ms")
+        cdef int64_t size = read_int64(wheel_size, "wheel_size")
+        cdef int64_t start = read_int64(start_ms, "start_ms")
         if tick < 1:
             raise ValueError(f"tick_ms is {tick}: a tick of 1 ms or more is needed")
         if not 2 <= size <= WHEEL_SLOTS:
@@ -122,10 +120,9 @@ cdef class TimingWheel:
     @property
     def memory_bytes(self):
         """Bytes reserved for timers, in use or not, payloads included."""
-        cdef size_t size
         self._enter()
-        size = wheel_bytes(&self._wheel)
-        size += <size_t>PyList_GET_SIZE(<PyObject*>self._objects) * sizeof(PyObject*)
+        cdef size_t size = wheel_bytes(&self._wheel)
+        size += objects_room(<PyObject*>self._objects) * sizeof(PyObject*)
         self._leave()
         return size
 
@@ -154,11 +151,11 @@ cdef class TimingWheel:
 
     def add(self, expiration, payload):
         """Add a timer; its handle."""
-        return self.put(_expiration(expiration), payload)
+        return self.put(read_expiration(expiration), payload)
 
     def cancel(self, handle):
         """Take a timer out; False if it came out or was cancelled before (Kafka: K.15)."""
-        return self.drop(_int64(handle, "handle"))
+        return self.drop(read_int64(handle, "handle"))
 
     def advance(self, now, limit=None):
         """Move the clock to ``now`` and take out what is due: a list of payloads.
@@ -166,40 +163,35 @@ cdef class TimingWheel:
         At most ``limit`` of them; then the clock stays where it is, and the rest comes next
         time.  An earlier ``now`` than before leaves the clock alone.
         """
-        return self.expire(_int64(now, "now"), _limit(limit))
+        return self.expire(read_int64(now, "now"), read_limit(limit))
 
     def add_many(self, expirations, payloads):
         """Add timers in the order of the rows, all or none; their handles as an int64 array.
 
         Two int64 arrays are added without the GIL.  Other sequences will do.
         """
-        cdef Py_buffer times, numbers
+        cdef Py_buffer times, numbers, handles
         cdef Py_ssize_t rows
-        cdef int64_t[::1] handles
-        cdef int64_t* out
         cdef int status
-        if not _is_int64s(expirations) or not _is_int64s(payloads):
+        if not is_int64s(expirations) or not is_int64s(payloads):
             return self._add_each(expirations, payloads)
         rows = len(expirations)
         if len(payloads) != rows:
-            raise ValueError(_unequal(rows, len(payloads)))
+            raise ValueError(unequal_rows(rows, len(payloads)))
         result = np.empty(rows, np.int64)
-        if rows == 0:
-            return result
-        handles = result
-        out = &handles[0]
         PyObject_GetBuffer(expirations, &times, PyBUF_C_CONTIGUOUS)
-        try:
-            PyObject_GetBuffer(payloads, &numbers, PyBUF_C_CONTIGUOUS)
-            with nogil:
-                pthread_mutex_lock(&self._lock)
-                status = wheel_add_many(
-                    &self._wheel, <int64_t*>times.buf, <int64_t*>numbers.buf, <size_t>rows, out
-                )
-                pthread_mutex_unlock(&self._lock)
-            PyBuffer_Release(&numbers)
-        finally:
-            PyBuffer_Release(&times)
+        PyObject_GetBuffer(payloads, &numbers, PyBUF_C_CONTIGUOUS)
+        PyObject_GetBuffer(result, &handles, PyBUF_C_CONTIGUOUS)
+        with nogil:
+            pthread_mutex_lock(&self._lock)
+            status = wheel_add_many(
+                &self._wheel, <int64_t*>times.buf, <int64_t*>numbers.buf, <size_t>rows,
+                <int64_t*>handles.buf,
+            )
+            pthread_mutex_unlock(&self._lock)
+        PyBuffer_Release(&handles)
+        PyBuffer_Release(&numbers)
+        PyBuffer_Release(&times)
         segment_raise(-status)
         return result
 
@@ -212,8 +204,8 @@ cdef class TimingWheel:
         cdef size_t cancelled = 0
         cdef bint plain = False
         cdef Py_ssize_t row
-        if not _is_int64s(handles):
-            handles = np.array([_int64(handle, "a handle") for handle in handles], np.int64)
+        if not is_int64s(handles):
+            handles = np.array([read_int64(handle, "a handle") for handle in handles], np.int64)
         PyObject_GetBuffer(handles, &view, PyBUF_C_CONTIGUOUS)
         try:
             with nogil:
@@ -238,9 +230,8 @@ cdef class TimingWheel:
         """
         cdef WheelBlock block = WheelBlock()
         cdef WheelSlots due
-        cdef int64_t until = _int64(now, "now")
-        cdef size_t most = _limit(limit)
-        cdef size_t row
+        cdef int64_t until = read_int64(now, "now")
+        cdef size_t most = read_limit(limit)
         cdef uint32_t objects
         cdef int status = 0
         memset(&due, 0, sizeof(due))
@@ -257,9 +248,7 @@ cdef class TimingWheel:
                     status = -ENOMEM
                 else:
                     block.count = due.count
-                    for row in range(due.count):
-                        block.numbers[row] = self._wheel.payload[due.index[row]]
-                    wheel_free(&self._wheel, &due)
+                    wheel_free(&self._wheel, &due, block.numbers)
             pthread_mutex_unlock(&self._lock)
             free(due.index)
         if objects != 0:
@@ -273,14 +262,12 @@ cdef class TimingWheel:
     def _check(self):
         """Raise AssertionError when an invariant of the memory is broken.  O(n)."""
         cdef const char* fault
-        cdef Py_ssize_t objects = 0, i
+        cdef size_t objects = 0, i
         self._enter()
         fault = wheel_fault(&self._wheel)
-        for i in range(PyList_GET_SIZE(<PyObject*>self._objects)):
-            if PyList_GET_ITEM(<PyObject*>self._objects, i) != <PyObject*>None and (
-                i >= self._wheel.top or self._wheel.state[i] & 1 == 0
-            ):
-                objects += 1
+        for i in range(objects_room(<PyObject*>self._objects)):
+            if i >= self._wheel.top or self._wheel.state[i] & 1 == 0:
+                objects += objects_hold(<PyObject*>self._objects, i)
         self._leave()
         if fault != NULL:
             raise AssertionError(fault.decode())
@@ -294,20 +281,16 @@ cdef class TimingWheel:
         cdef int overflow = 1
         cdef long long number = 0
         cdef int status
-        cdef Py_ssize_t index
         if PyLong_CheckExact(payload):
             number = PyLong_AsLongLongAndOverflow(payload, &overflow)
         if overflow == 0:
             return self.put_number(expiration, number)
         self._enter()
-        status = wheel_add_object(&self._wheel, expiration, &handle) if self._fit_objects() else (
-            -ENOMEM)
+        status = objects_fit(<PyObject*>self._objects, self._wheel.top)
         if status == 0:
-            # The None that goes is immortal in all but name: nothing can run.
-            index = <Py_ssize_t>(handle & (WHEEL_TIMERS - 1))
-            Py_INCREF(payload)
-            Py_XDECREF(PyList_GET_ITEM(<PyObject*>self._objects, index))
-            PyList_SET_ITEM(<PyObject*>self._objects, index, <PyObject*>payload)
+            status = wheel_add_object(&self._wheel, expiration, &handle)
+        if status == 0:
+            objects_put(<PyObject*>self._objects, handle & (WHEEL_TIMERS - 1), payload)
         self._leave()
         if status != 0:
             segment_raise(-status)
@@ -331,7 +314,7 @@ cdef class TimingWheel:
         held = wheel_holds(&self._wheel, handle)
         if held:
             if self._wheel.state[index] & 1:
-                payload = _exchange(<PyObject*>self._objects, index)
+                payload = objects_take(<PyObject*>self._objects, index)
             wheel_cancel(&self._wheel, handle)
         self._leave()
         Py_XDECREF(payload)
@@ -349,9 +332,7 @@ cdef class TimingWheel:
         memset(&due, 0, sizeof(due))
         self._enter()
         if wheel_trim(&self._wheel):
-            _PyList_SetSlice(
-                <PyObject*>self._objects, 0, PyList_GET_SIZE(<PyObject*>self._objects), NULL
-            )
+            objects_clear(<PyObject*>self._objects)
         status = wheel_collect(&self._wheel, now, limit, &due)
         self._leave()
         if status != 0:
@@ -379,8 +360,8 @@ cdef class TimingWheel:
             for row in range(due.count):
                 index = due.index[row]
                 if self._wheel.state[index] & 1:
-                    PyList_SET_ITEM(items, <Py_ssize_t>row, _exchange(objects, index))
-            wheel_free(&self._wheel, &due)
+                    PyList_SET_ITEM(items, <Py_ssize_t>row, objects_take(objects, index))
+            wheel_free(&self._wheel, &due, NULL)
         self._leave()
         if status != 0:
             PyErr_Clear()
@@ -407,14 +388,6 @@ cdef class TimingWheel:
     cdef void _leave(self) noexcept:
         pthread_mutex_unlock(&self._lock)
 
-    cdef bint _fit_objects(self) noexcept:
-        """Whether the next index has a place in the list of objects; under the lock."""
-        while PyList_GET_SIZE(<PyObject*>self._objects) <= <Py_ssize_t>self._wheel.top:
-            if _PyList_Append(<PyObject*>self._objects, <PyObject*>None) != 0:
-                PyErr_Clear()
-                return False
-        return True
-
     cdef int _put_back(self, WheelSlots* due) noexcept:
         self._enter()
         wheel_put_back(&self._wheel, due)
@@ -426,7 +399,7 @@ cdef class TimingWheel:
         cdef list handles = []
         expirations, payloads = list(expirations), list(payloads)
         if len(payloads) != len(expirations):
-            raise ValueError(_unequal(len(expirations), len(payloads)))
+            raise ValueError(unequal_rows(len(expirations), len(payloads)))
         try:
             for expiration, payload in zip(expirations, payloads):
                 handles.append(self.add(expiration, payload))
@@ -448,71 +421,3 @@ cdef class WheelBlock:
         PyBuffer_FillInfo(
             view, self, self.numbers, <Py_ssize_t>(self.count * sizeof(int64_t)), 0, flags
         )
-
-
-cdef inline PyObject* _exchange(PyObject* objects, Py_ssize_t index) noexcept:
-    """Take the object of an index, with its reference, and leave None."""
-    cdef PyObject* payload = PyList_GET_ITEM(objects, index)
-    Py_INCREF(None)
-    PyList_SET_ITEM(objects, index, <PyObject*>None)
-    return payload
-
-
-cdef inline int64_t _int64(object value, str name) except? -1:
-    cdef int overflow = 0
-    cdef int64_t number
-    if PyLong_CheckExact(value):
-        number = PyLong_AsLongLongAndOverflow(value, &overflow)
-        if overflow == 0:
-            return number
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} is {value!r}: an int is needed") from None
-    except OverflowError:
-        raise OverflowError(f"{name} is {value}, outside of int64") from None
-
-
-cdef inline int64_t _expiration(object value) except? -1:
-    cdef int overflow = 0
-    cdef int64_t number
-    if not PyLong_CheckExact(value):
-        try:
-            value = operator.index(value)
-        except TypeError:
-            raise TypeError(f"expiration is {value!r}: an int of ms is needed") from None
-    number = PyLong_AsLongLongAndOverflow(value, &overflow)
-    if overflow != 0:
-        return INT64_MAX if overflow > 0 else INT64_MIN
-    return number
-
-
-cdef size_t _limit(object limit) except? 0:
-    cdef int64_t most
-    if limit is None:
-        return EVERYTHING
-    most = _int64(limit, "limit")
-    if most < 0:
-        raise ValueError(f"limit is {limit}: 0 or more timers, or None, are needed")
-    return <size_t>most
-
-
-cdef bint _is_int64s(object values) except -1:
-    """Whether it is a contiguous array of int64 with one dimension, ready to be read in C."""
-    cdef Py_buffer view
-    cdef bint fits
-    if not isinstance(values, np.ndarray):
-        return False
-    try:
-        PyObject_GetBuffer(values, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
-    except (ValueError, BufferError):
-        return False
-    fits = view.ndim == 1 and view.itemsize == 8 and view.format[0] in b"lq"
-    PyBuffer_Release(&view)
-    return fits
-
-
-cdef str _unequal(Py_ssize_t expirations, Py_ssize_t payloads):
-    return (
-        f"payloads has {payloads} rows and expirations has {expirations}: equally many are needed"
-    )

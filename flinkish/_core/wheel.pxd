@@ -22,25 +22,16 @@
 # held.  16 + 4 bytes a timer, and 8 for the payload.
 #
 # Life of a timer: linked -> cancelled, and its index is free; or linked -> taken (by
-# wheel_collect) -> free (wheel_free), or linked again (wheel_put_back).  A handle is
+# wheel_collect of
+# wheel_clock.pxd) -> free, or linked again.  A handle is
 # generation << 28 | index; the generation goes on when the index becomes free, and outlives the
 # memory (`newborn`), so a stale handle is refused.
 #
 # Threads: none of this locks.  Errors: 0 or a negative errno; after one the wheel is as it was.
 
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from flinkish._core.memory cimport Segment
-
-cdef extern from *:
-    """
-    #define wheel_ctz(x) __builtin_ctzll(x)
-    #define wheel_prefetch(address) __builtin_prefetch(address)
-    #define wheel_expect(condition) __builtin_expect(!!(condition), 1)
-    """
-    int wheel_ctz(uint64_t x) noexcept nogil  # number of the lowest bit set
-    void wheel_prefetch(const void* address) noexcept nogil
-    bint wheel_expect(bint condition) noexcept nogil  # it is nearly always so
 
 cdef enum:
     WHEEL_LEVELS = 64               # base 2 needs as many
@@ -75,6 +66,7 @@ cdef struct Wheel:
     uint32_t room                   # indexes that nodes and states have room for
     uint32_t payload_room
     uint32_t newborn                # state of an index that is used for the first time
+    uint8_t[64] level_of_bit        # of the highest bit that differs, if shift >= 0
     uint64_t[64] span               # ticks of a bucket of each level
     uint64_t[64] base               # first tick of each level's present turn
     uint64_t[64] last               # the last one, less the base
@@ -85,19 +77,9 @@ cdef struct Wheel:
     Segment words                   # bit b: bucket b has timers
     Segment summaries               # bit: the word has bits; a word or more for each level
 
-# Indexes that were taken out, in the order of time.
-cdef struct WheelSlots:
-    uint32_t* index
-    size_t count
-    size_t room
-
 cdef int wheel_init(Wheel* wheel, int64_t tick_ms, int64_t size, int64_t start) noexcept nogil
 cdef void wheel_release(Wheel* wheel) noexcept nogil
 cdef size_t wheel_bytes(const Wheel* wheel) noexcept nogil
-
-# The tick of an expiration, and the time of a tick; int64 is not left.
-cdef uint64_t wheel_tick(const Wheel* wheel, int64_t expiration) noexcept nogil
-cdef int64_t wheel_time(const Wheel* wheel, uint64_t tick) noexcept nogil
 
 # Make room for `more` timers, that of `tick` among them, with or without payload column.
 cdef int wheel_reserve(Wheel* wheel, size_t more, bint numbers) noexcept nogil
@@ -117,18 +99,8 @@ cdef int wheel_add_many(Wheel* wheel, const int64_t* expirations, const int64_t*
                         size_t count, int64_t* handles) noexcept nogil
 cdef size_t wheel_cancel_many(Wheel* wheel, const int64_t* handles, size_t count) noexcept nogil
 
-# Move the clock and take out what is due, at most `limit`; the clock stays where it stopped.
-# Short of memory it takes fewer, and it is an error only if that is none.
-cdef int wheel_collect(Wheel* wheel, int64_t now, size_t limit, WheelSlots* due) noexcept nogil
-cdef void wheel_free(Wheel* wheel, const WheelSlots* due) noexcept nogil
-cdef void wheel_put_back(Wheel* wheel, const WheelSlots* due) noexcept nogil
-
 # Give back the memory of an empty wheel, unless it is little; whether it did.
 cdef bint wheel_trim(Wheel* wheel) noexcept nogil
-
-# When the next timer comes out, and a time not after that which needs no search; False if none.
-cdef bint wheel_next_expiration(const Wheel* wheel, int64_t* at) noexcept nogil
-cdef bint wheel_next_bucket(const Wheel* wheel, int64_t* at) noexcept nogil
 
 # `now` plus a delay of any size: within int64 (Kafka overflows and fires at once: K.5).
 cdef inline int64_t wheel_deadline(int64_t now, int64_t delay) noexcept nogil:

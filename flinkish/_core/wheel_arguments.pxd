@@ -1,0 +1,18 @@
+# What the methods of a timing wheel take: an error names the argument, what it is and what is
+# needed.
+
+from libc.stdint cimport int64_t
+
+# An int of 64 bits, or of NumPy's.
+cdef int64_t read_int64(object value, str name) except? -1
+
+# The same, but what is beyond int64 is taken for the nearest int64.
+cdef int64_t read_expiration(object value) except? -1
+
+# How many timers to take out, None for all.
+cdef size_t read_limit(object limit) except? 0
+
+# Whether it is a contiguous array of int64 with one dimension, ready to be read in C.
+cdef bint is_int64s(object values) except -1
+
+cdef str unequal_rows(Py_ssize_t expirations, Py_ssize_t payloads)

@@ -1,0 +1,74 @@
+"""What the methods of a timing wheel take, read and checked."""
+
+from cpython.buffer cimport (
+    PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer,
+)
+from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t
+
+import operator
+
+import numpy as np
+
+cdef extern from "Python.h":
+    bint PyLong_CheckExact(object value)
+    long long PyLong_AsLongLongAndOverflow(object value, int* overflow) noexcept
+
+
+cdef int64_t read_int64(object value, str name) except? -1:
+    cdef int overflow = 0
+    cdef int64_t number
+    if PyLong_CheckExact(value):
+        number = PyLong_AsLongLongAndOverflow(value, &overflow)
+        if overflow == 0:
+            return number
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}: an int is needed") from None
+    except OverflowError:
+        raise OverflowError(f"{name} is {value}, outside of int64") from None
+
+
+cdef int64_t read_expiration(object value) except? -1:
+    cdef int overflow = 0
+    cdef int64_t number
+    if not PyLong_CheckExact(value):
+        try:
+            value = operator.index(value)
+        except TypeError:
+            raise TypeError(f"expiration is {value!r}: an int of ms is needed") from None
+    number = PyLong_AsLongLongAndOverflow(value, &overflow)
+    if overflow != 0:
+        return INT64_MAX if overflow > 0 else INT64_MIN
+    return number
+
+
+cdef size_t read_limit(object limit) except? 0:
+    cdef int64_t most
+    if limit is None:
+        return <size_t>-1
+    most = read_int64(limit, "limit")
+    if most < 0:
+        raise ValueError(f"limit is {limit}: 0 or more timers, or None, are needed")
+    return <size_t>most
+
+
+cdef bint is_int64s(object values) except -1:
+    """Whether it is a contiguous array of int64 with one dimension, ready to be read in C."""
+    cdef Py_buffer view
+    cdef bint fits
+    if not isinstance(values, np.ndarray):
+        return False
+    try:
+        PyObject_GetBuffer(values, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT)
+    except (ValueError, BufferError):
+        return False
+    fits = view.ndim == 1 and view.itemsize == 8 and view.format[0] in b"lq"
+    PyBuffer_Release(&view)
+    return fits
+
+
+cdef str unequal_rows(Py_ssize_t expirations, Py_ssize_t payloads):
+    return (
+        f"payloads has {payloads} rows and expirations has {expirations}: equally many are needed"
+    )

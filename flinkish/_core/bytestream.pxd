@@ -4,6 +4,7 @@
 # before anybody asks: `Writer.status` is an errno, `Reader.failed` says that the bytes ended
 # early or a number made no sense.  A failed reader reads zeros.
 
+cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
@@ -46,7 +47,8 @@ cdef inline void put_number(Writer* writer, uint64_t number) noexcept nogil:
     digits[count] = <uint8_t>number
     put_bytes(writer, digits, count + 1)
 
-# Small differences, of either sign, in few bytes.
+# Small differences, of either sign, in few bytes.  They wrap, and wrap back when they are read.
+@cython.overflowcheck(False)
 cdef inline void put_difference(Writer* writer, int64_t number, int64_t previous) noexcept nogil:
     cdef uint64_t difference = <uint64_t>number - <uint64_t>previous
     put_number(writer, (difference << 1) ^ (<uint64_t>0 - (difference >> 63)))
@@ -64,6 +66,7 @@ cdef inline uint8_t get_byte(Reader* reader) noexcept nogil:
     cdef const uint8_t* found = get_bytes(reader, 1)
     return found[0] if found != NULL else 0
 
+@cython.overflowcheck(False)
 cdef inline uint64_t get_number(Reader* reader) noexcept nogil:
     cdef uint64_t number = 0
     cdef int shift = 0
@@ -86,6 +89,7 @@ cdef inline uint32_t get_count(Reader* reader) noexcept nogil:
         return 0
     return <uint32_t>number
 
+@cython.overflowcheck(False)
 cdef inline int64_t get_difference(Reader* reader, int64_t previous) noexcept nogil:
     cdef uint64_t folded = get_number(reader)
     return <int64_t>(<uint64_t>previous + ((folded >> 1) ^ (<uint64_t>0 - (folded & 1))))

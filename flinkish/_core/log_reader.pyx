@@ -182,8 +182,8 @@ cdef inline int mapped(Pass* state, uint64_t number, uint32_t* cell) noexcept no
 
 cdef int read_cells(Pass* state) noexcept nogil:
     cdef Reader* reader = state.reader
-    cdef uint64_t stride = get_number(reader), number
-    cdef uint32_t count, at, place, cell = 0
+    cdef uint64_t stride = get_number(reader), number, place
+    cdef uint32_t count, at, cell = 0
     cdef Ids places
     cdef const uint8_t* tags
     cdef int64_t last
@@ -201,11 +201,11 @@ cdef int read_cells(Pass* state) noexcept nogil:
         place = 0
         places.count = 0
         for at in range(count):
-            place += <uint32_t>get_number(reader)
+            place += min(get_number(reader), <uint64_t>NO_ROW)
             if place >= state.rows.count:
                 status = EBADMSG
             if status == 0:
-                status = ids_push(&places, place)
+                status = ids_push(&places, <uint32_t>place)
         tags = get_bytes(reader, count)
         if reader.failed:
             status = EBADMSG

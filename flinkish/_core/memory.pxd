@@ -13,6 +13,7 @@
 # Heap segments of 1 MiB and more are pages of their own: they grow by moving pages, not by
 # copying.
 
+cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 cdef struct Segment:
@@ -42,7 +43,8 @@ cdef void segment_release(Segment* segment) noexcept nogil
 # Raise MemoryError or OSError for a status of the calls above, or of those built on them.
 cdef int segment_raise(int status) except -1
 
-# Mix 64 bits so that every input bit reaches every output bit (Stafford's variant 13).
+# Mix 64 bits so that every input bit reaches every output bit (Stafford's variant 13).  It wraps.
+@cython.overflowcheck(False)
 cdef inline uint64_t mix64(uint64_t x) noexcept nogil:
     x = (x ^ (x >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
     x = (x ^ (x >> 27)) * <uint64_t>0x94D049BB133111EB

@@ -1,5 +1,6 @@
 """Rows of keyed state: an index of keys, cells of values, counts of timers."""
 
+cimport cython
 from libc.errno cimport EDOM, EINVAL, EOVERFLOW
 from libc.stdint cimport UINT32_MAX
 from libc.string cimport memcmp, memcpy, memmove, memset
@@ -85,6 +86,8 @@ cdef void index_insert(Slot* index, uint32_t mask, uint32_t identifier, uint32_t
     index[at].hash = hash
 
 
+# Distances in the ring of slots wrap.
+@cython.overflowcheck(False)
 cdef void index_remove(Slot* index, uint32_t mask, uint32_t identifier, uint32_t hash) noexcept nogil:
     """Backward shift: no tombstones, probes stay short."""
     cdef uint32_t hole = hash & mask

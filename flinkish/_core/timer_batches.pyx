@@ -1,5 +1,6 @@
 """Many timers at once; described in ``timer_batches.pxd``."""
 
+cimport cython
 from libc.errno cimport EINVAL, ENOMEM
 from libc.stdint cimport INT64_MAX, uint64_t
 from libc.stdlib cimport free, malloc
@@ -39,6 +40,7 @@ cdef struct Chunk:
 
 # --- in ---------------------------------------------------------------------------------------
 
+@cython.overflowcheck(False)
 cdef inline uint32_t _local(const TimerBatch* batch, size_t row) noexcept nogil:
     # Below the first group this wraps around and is out of range as well.
     return (batch.groups[row] if batch.groups != NULL else batch.group) - batch.first_group
@@ -92,7 +94,7 @@ cdef void _fetch_nodes(Timers* timers, const Chunk* chunk, bint around) noexcept
             place = slots[chunk.slots[i]].position
             prefetch(nodes + place)
             if around:
-                prefetch(nodes + (place - 1) // HEAP_ARITY)
+                prefetch(nodes + (place - (place != 0)) // HEAP_ARITY)
                 prefetch(nodes + place * HEAP_ARITY + 1)
 
 

@@ -23,6 +23,7 @@
 # Ownership: who calls timers_init calls timers_release, once; a zeroed or released struct may be
 # released again.  Threads: none of this locks.
 
+cimport cython
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from flinkish._core.memory cimport Segment, mix64
@@ -107,6 +108,8 @@ cdef inline TimerNode* timers_nodes(Timers* timers) noexcept nogil:
 cdef inline TimerSlot* timers_slots(Timers* timers) noexcept nogil:
     return <TimerSlot*>timers.slots.base
 
+# It wraps.
+@cython.overflowcheck(False)
 cdef inline uint32_t timer_hash(int64_t timestamp, uint32_t key, uint32_t ns) noexcept nogil:
     cdef uint64_t name = (<uint64_t>key << 32) | ns
     return <uint32_t>(mix64(<uint64_t>timestamp * <uint64_t>0x9E3779B97F4A7C15 + name) >> 32)

@@ -10,10 +10,12 @@ import shutil
 import statistics
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark import cloudpickle
@@ -152,6 +154,41 @@ def run(spark: SparkSession, space: Workspace) -> list[dict[str, Any]]:
                 }
             )
     return facts
+
+
+class WorkerMemory:
+    """The most memory that any Python worker had while this was open, in bytes.
+
+    ``anonymous`` is what the process itself holds; ``files`` are pages of mapped files, tables
+    among them, which the system may take back.
+    """
+
+    def __enter__(self) -> WorkerMemory:
+        self.anonymous = self.files = 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._stop.wait(0.02):
+            for process in psutil.Process().children(recursive=True):
+                status = Path(f"/proc/{process.pid}")
+                try:
+                    if b"\0pyspark.daemon\0" in (status / "cmdline").read_bytes():
+                        lines = (status / "status").read_text().splitlines()
+                        memory = dict(line.split(":\t", 1) for line in lines)
+                        anonymous, files = (
+                            int(memory[name].split()[0]) * 1024 for name in ("RssAnon", "RssFile")
+                        )
+                        self.anonymous = max(self.anonymous, anonymous)
+                        self.files = max(self.files, files)
+                except OSError:
+                    continue  # it has ended
 
 
 def median(values: list[float]) -> float:

@@ -3,8 +3,9 @@
     bash ci/bench.sh spark_growth [KEYS_HELD ...]      # default 100000 10000000
 
 For each number of keys held: 1M-row batches that touch 100k keys; rows/s, checkpoint bytes and
-seconds a batch (medians, without the first two).  Then every table on the disk is deleted, the
-session's query starts again, and its first batch rebuilds them all from Spark's state.
+seconds a batch (medians, without the first two), and what the largest Python worker takes.  Then
+every table on the disk is deleted, the session's query starts again, and its first batch
+rebuilds them all from Spark's state.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import shutil
 import sys
 
 import numpy as np
-from _common import BATCH_MS, START_MS, Workspace, median, run, session
+from _common import BATCH_MS, START_MS, WorkerMemory, Workspace, median, run, session
 
 TOUCHED = 100_000
 ROWS = 1_000_000
@@ -31,7 +32,8 @@ def main(held_counts: list[int]) -> None:
                 run(spark, space)
             for batch in range(1, BATCHES + 1):
                 space.put_touching(held, TOUCHED, ROWS, START_MS + batch * BATCH_MS)
-            facts = run(spark, space)
+            with WorkerMemory() as memory:
+                facts = run(spark, space)
             steady = facts[2:]
             seconds = median([fact["seconds"] for fact in steady])
             medians[held] = seconds
@@ -43,6 +45,11 @@ def main(held_counts: list[int]) -> None:
                 f"{sum(fact['compactions'] for fact in steady)} compactions in "
                 f"{len(steady)} batches, "
                 f"s a batch: {' '.join(shown)}",
+                flush=True,
+            )
+            print(
+                f"{held:>11,} keys held: a Python worker took at most "
+                f"{memory.anonymous / 1e6:.0f} MB, and {memory.files / 1e6:.0f} MB of mapped files",
                 flush=True,
             )
             shutil.rmtree(space.path / "tables")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame, Observation
@@ -31,8 +32,9 @@ def run_operator(frame: DataFrame, plan: OperatorPlan) -> OperatorResults:
             run_batch(frame, plan).observe(observation, *sums), name, observation
         )
     check_session(frame.sparkSession)
+    # Packing needs all of the plan but the function, which may be large.
     results = (
-        frame.mapInArrow(packer(plan), PACKED_SCHEMA)
+        frame.mapInArrow(packer(replace(plan, function=None)), PACKED_SCHEMA)
         .groupBy("slot")
         .transformWithState(
             KeyGroupProcessor(plan),

@@ -18,9 +18,9 @@ from flinkish._core.records import RecordReader
 from flinkish._core.state_table import StateTable
 from flinkish.common.elements import MIN_TIMESTAMP
 from flinkish.common.errors import SchemaMismatchError
+from flinkish.common.notes import add_note, spell_out_notes
 from flinkish.common.output_tag import OutputTag
 from flinkish.functions import KeyedProcessFunction
-from flinkish.operators.base import add_note
 from flinkish.operators.runtime_context import KeyedRuntimeContext
 from flinkish.spark.packing import NULL_KEY_GROUP, write_payload
 from flinkish.spark.plan import AFTER_WATERMARK, EVENT_TIME, KEY, MAIN, OperatorPlan
@@ -157,8 +157,10 @@ class OperatorRun:
         add_note(
             error,
             f"raised in operator {self._plan.uid!r} ({type(self._function).__name__}){group}, for "
-            f"the key {self.engine.last_key!r} or before it",
+            f"the key {self.engine.last_key!r}, timestamp {self.engine.last_timestamp}, or before "
+            "it",
         )
+        spell_out_notes(error)
 
     def advance(self, watermark: int, now: int) -> None:
         """Move the watermark (ms) and fire what is due on both clocks."""

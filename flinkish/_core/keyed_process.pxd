@@ -42,6 +42,8 @@ cdef class KeyedProcess:
     cdef object processing_domain
     cdef bint running                   # a call of the function is under way
     cdef uint32_t last                  # row of the last call
+    cdef int64_t last_time              # of its element or timer
+    cdef bint last_timed                # whether `last_time` says anything
     cdef list values                    # main output since the last take
     cdef list timestamps
     cdef dict sides
@@ -50,6 +52,7 @@ cdef class KeyedProcess:
     cdef readonly long long processed
 
     cdef int enter(self) except -1
+    cdef void leave(self, KeyedContext context) noexcept
     cdef int call(self, object value, int64_t timestamp, bint timed) except -1
     cdef int collect(self, object result, object timestamp, str method) except -1
     cdef bint fire(self, Timers* timers, int64_t until, object domain, object stop) except -1

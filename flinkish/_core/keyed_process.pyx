@@ -187,8 +187,7 @@ cdef class KeyedProcess:
             else:
                 self.call(value, timestamp, True)
         finally:
-            self.running = False
-            self.last = self.table.current
+            self.leave(self.context)
 
     def process_batch(self, list values not None, const uint32_t[::1] rows not None,
                       const int64_t[::1] timestamps):
@@ -215,8 +214,7 @@ cdef class KeyedProcess:
                 time = timestamps[at] if timestamps is not None else LOWEST
                 self.call(values[at], time, time != LOWEST)
         finally:
-            self.running = False
-            self.last = self.table.current
+            self.leave(self.context)
             self.table.current = NO_ROW
 
     cdef int enter(self) except -1:
@@ -229,6 +227,14 @@ cdef class KeyedProcess:
             )
         self.running = True
         return 0
+
+    cdef void leave(self, KeyedContext context) noexcept:
+        """Note what the last call was about."""
+        self.running = False
+        self.last = self.table.current
+        self.last_time = context.time
+        self.last_timed = context.timed
+        context.timed = False
 
     cdef int call(self, object value, int64_t timestamp, bint timed) except -1:
         cdef KeyedContext context = self.context
@@ -306,8 +312,7 @@ cdef class KeyedProcess:
                                  "on_timer")
                 stopped = stop is not None and stop()
         finally:
-            self.running = False
-            self.last = self.table.current
+            self.leave(context)
             self.table.current = NO_ROW
         return not stopped
 
@@ -325,6 +330,11 @@ cdef class KeyedProcess:
     def last_key(self):
         """The key of the last call of the function, until the next commit; for messages."""
         return None if self.last == NO_ROW else self.table.key_of(self.last)
+
+    @property
+    def last_timestamp(self):
+        """Timestamp (ms) of the element or timer that the function failed on, or None."""
+        return self.last_time if self.last_timed else None
 
     @property
     def has_output(self):

@@ -22,7 +22,6 @@ __all__ = [
     "OperatorEnvironment",
     "Output",
     "StreamOperator",
-    "add_note",
 ]
 
 
@@ -168,9 +167,3 @@ class StreamOperator(ABC):
     def close(self) -> None:
         """Give everything back, after a failure too."""
         self.life = LifeCycle.CLOSED
-
-
-def add_note(error: BaseException, note: str) -> None:
-    """Add a line to what is shown of an error; before Python 3.11 there is no place for it."""
-    if hasattr(error, "add_note"):
-        error.add_note(note)

@@ -16,9 +16,10 @@ from flinkish._core.keyed_process import (
 )
 from flinkish.common.elements import StreamRecord, Watermark
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
+from flinkish.common.notes import add_note
 from flinkish.common.output_tag import OutputTag
 from flinkish.functions.process import KeyedProcessFunction
-from flinkish.operators.base import LifeCycle, OperatorEnvironment, Output, add_note
+from flinkish.operators.base import LifeCycle, OperatorEnvironment, Output
 from flinkish.operators.keyed import KeyedOperator
 from flinkish.operators.outputs import emit_taken
 from flinkish.time.domain import TimeDomain
@@ -210,7 +211,9 @@ class KeyedProcessOperator(KeyedOperator):
     def _explain(self, error: Exception, method: str) -> None:
         where = f"raised in {type(self.function).__name__}.{method}"
         if method != "open":
-            where += f" for the key {self.process.last_key!r}"
+            where += (
+                f" for the key {self.process.last_key!r}, timestamp {self.process.last_timestamp},"
+            )
             self.table.clear_current_key()
         add_note(error, f"{where} of task {self.runtime_context.get_task_name_with_subtasks()}")
 

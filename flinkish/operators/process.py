@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 from flinkish.common.elements import MIN_TIMESTAMP, StreamRecord, Watermark
 from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
+from flinkish.common.notes import add_note
 from flinkish.common.output_tag import OutputTag
 from flinkish.functions.process import ProcessFunction
 from flinkish.operators.base import (
@@ -13,7 +14,6 @@ from flinkish.operators.base import (
     OperatorEnvironment,
     Output,
     StreamOperator,
-    add_note,
 )
 from flinkish.operators.runtime_context import TaskRuntimeContext
 from flinkish.time.timer_service import TimerService
@@ -137,7 +137,8 @@ class ProcessOperator(StreamOperator):
             self.function.close()
 
     def _explain(self, error: Exception, method: str) -> None:
-        add_note(error, f"raised in {type(self.function).__name__}.{method}")
+        when = "" if method == "open" else f" for an element of timestamp {self._context.time}"
+        add_note(error, f"raised in {type(self.function).__name__}.{method}{when}")
 
 
 def _outputs(result: Any) -> Any:

@@ -1,6 +1,5 @@
 """Errors of functions, and functions that use state and timers at the wrong moment."""
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -71,23 +70,33 @@ def test_errors_of_the_function_come_as_they_are_with_a_note(where: str, method:
     with pytest.raises(ZeroDivisionError) as caught:
         run()
     assert type(caught.value) is ZeroDivisionError
-    if sys.version_info >= (3, 11):
-        assert f"Fails.{method}" in notes(caught.value)
-        assert ("'the key'" in notes(caught.value)) == (method != "open")
+    assert f"Fails.{method}" in notes(caught.value)
+    time = 5 if method == "process_element" else 10
+    assert (f"'the key', timestamp {time}," in notes(caught.value)) == (method != "open")
     if where == "process_element":
         assert harness.extract_output_values() == ["before"], "what was yielded is not lost"
     harness.close()
 
 
-def test_errors_in_a_batch_name_the_key() -> None:
+def test_errors_in_a_batch_name_the_key_and_the_timestamp() -> None:
     harness = harness_of(Script())
     values = [("a", "put", 1), ("b", "fail", KeyError("b")), ("c", "put", 1)]
     with pytest.raises(KeyError) as caught:
         harness.operator.process_batch(values)
-    if sys.version_info >= (3, 11):
-        assert "'b'" in notes(caught.value)
+    assert "'b', timestamp None," in notes(caught.value)
     harness.process_elements([(key, "get") for key in "ac"])
     assert [value for value, _, _ in harness.extract_output_values()] == [1, None]
+
+
+def test_a_timestamp_is_that_of_the_call_that_failed() -> None:
+    harness = harness_of(Script())
+    values = [("a", "put", 1), ("b", "fail", KeyError("b"))]
+    with pytest.raises(KeyError) as caught:
+        harness.operator.process_batch(values, [70, 80])
+    assert "'b', timestamp 80," in notes(caught.value)
+    with pytest.raises(KeyError) as caught:
+        harness.process_element(("c", "fail", KeyError("c")))
+    assert "'c', timestamp None," in notes(caught.value)
 
 
 class Early(Script):

@@ -1,0 +1,35 @@
+"""Notes on errors: where in the stream a user's function failed.
+
+Python 3.11 and later keep notes in ``__notes__`` and print them below the error.  Python 3.10
+knows neither: here it gets the list, and what leaves the process as text gets it in the message.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+
+__all__ = ["add_note", "spell_out_notes"]
+
+PRINTS_NOTES = sys.version_info >= (3, 11)
+
+
+def add_note(error: BaseException, note: str) -> None:
+    """Append ``note`` to the error's ``__notes__``."""
+    if hasattr(error, "add_note"):
+        error.add_note(note)
+        return
+    with suppress(AttributeError):  # a class that says where its attributes go
+        error.__notes__ = [*getattr(error, "__notes__", ()), note]
+
+
+def spell_out_notes(error: BaseException) -> None:
+    """Put the notes behind the message, where tracebacks do not print them.
+
+    Errors that make their text from other things than ``args`` (``OSError`` with an errno) keep
+    the text they have.
+    """
+    notes = getattr(error, "__notes__", ())
+    if notes and not PRINTS_NOTES:
+        message, *others = error.args or ("",)
+        error.args = ("\n".join([str(message), *notes]), *others)

@@ -27,9 +27,16 @@ class StateTtlConfig:
     Made by ``StateTtlConfig.new_builder(Time.hours(1))``, methods of the builder, ``build()``.
     Lists expire element by element and maps entry by entry, by processing time, as in Flink.
 
-    What is expired goes away when it is read, when its key is written, and when the state is
-    written out whole; ``disable_cleanup_in_background`` leaves only the first two.  The
-    clean-ups that tune one of Flink's backends (``cleanup_incrementally``,
+    What has expired goes away
+
+    * when it is read: a value, a map entry, or of a list every element that has expired;
+    * when it is overwritten: by ``update``, by ``put`` under the same map key, or with all else
+      by ``clear``.  Adding to a list leaves its expired elements until the list is read;
+    * in the background, of all keys, read or not: on Spark when the log of a key group is
+      compacted, in one process at snapshots and when keys have doubled in number.
+      ``disable_cleanup_in_background`` turns this off.
+
+    The clean-ups that tune one of Flink's backends (``cleanup_incrementally``,
     ``cleanup_in_rocksdb_compact_filter``) and ``cleanup_full_snapshot`` are accepted and
     recorded, and change nothing here.
     """
@@ -205,7 +212,7 @@ class StateTtlConfig:
             )
 
         def cleanup_full_snapshot(self) -> StateTtlConfig.Builder:
-            """Leave expired values out of full snapshots; here they always are."""
+            """Recorded, without effect: the clean-up in the background has been there before."""
             kinds = StateTtlConfig.CleanupStrategies
             self._strategies[kinds.Strategies.FULL_STATE_SCAN_SNAPSHOT] = kinds.EMPTY_STRATEGY
             return self
@@ -235,7 +242,7 @@ class StateTtlConfig:
             return self
 
         def disable_cleanup_in_background(self) -> StateTtlConfig.Builder:
-            """Drop expired values only when they are read or their key is written."""
+            """Drop expired values only when they are read or overwritten."""
             self._in_background = False
             return self
 

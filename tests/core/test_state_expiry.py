@@ -200,3 +200,26 @@ def test_nothing_expires_before_there_is_time() -> None:
     assert swept.value.value() == 1
     assert swept.sweep(-(2**63) + 99) == 0
     assert swept.sweep(-(2**63) + 100) == 1
+
+
+def test_adding_to_a_list_leaves_what_has_expired_to_the_next_read(table: StateTable) -> None:
+    elements = ListCell(table, 2, "list", ttl=100, show_expired=True)
+    elements.add("old")
+    table.processing_time = 1100
+    elements.add("new")
+    assert elements.get() == ["old", "new"]
+    assert elements.get() == ["new"]
+
+
+def test_overwriting_takes_the_place_of_what_has_expired(table: StateTable) -> None:
+    value = ValueCell(table, 0, "value", ttl=100, show_expired=True)
+    pairs = MapCell(table, 3, "map", ttl=100, show_expired=True)
+    value.update("old")
+    pairs.put("key", "old")
+    pairs.put("other", "old")
+    table.processing_time = 1100
+    value.update("new")
+    pairs.put("key", "new")
+    assert value.value() == "new"
+    assert dict(pairs.items()) == {"key": "new", "other": "old"}
+    assert dict(pairs.items()) == {"key": "new"}

@@ -2,9 +2,10 @@
 
     bash ci/bench.sh spark_peers
 
-10k keys, 100k-row batches: a count and one timer a key, by transformWithStateInPandas, by
-transformWithState on rows, and by flinkish.  Rows/s are medians over the batches behind the
-first four, in which the JVM warms up; each way has a query of its own over the same files.
+10k keys, 100k-row batches: a count and one timer a key, by flinkish, and by transformWithState
+on rows and transformWithStateInPandas, each with Spark's default settings of the RocksDB store
+and with those that flinkish.spark.configure makes.  Rows/s are medians over the batches behind
+the first four, in which the JVM warms up; each way has a query of its own over the same files.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from _common import BATCH_MS, INPUT, START_MS, TIMER_MS, Workspace, median, run,
 from pyspark.sql import Row, SparkSession
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
+import flinkish.spark.session as fs
+
 KEYS = 10_000
 ROWS = 100_000
-BATCHES = 12
+BATCHES = 10
 WARM_UP = 4
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 
 class _SparksOwn(StatefulProcessor):
@@ -76,7 +80,7 @@ class InPandas(_SparksOwn):
         yield pd.DataFrame({"device": [key[0]], "n": [self.state.get()[0]]})
 
 
-def sparks_own(spark: SparkSession, space: Workspace, name: str) -> float:
+def sparks_own(spark: SparkSession, space: Workspace, way: str, settings: str) -> float:
     """Rows/s of one of Spark's own ways."""
     grouped = (
         spark.readStream.schema(INPUT)
@@ -86,13 +90,13 @@ def sparks_own(spark: SparkSession, space: Workspace, name: str) -> float:
         .groupBy("device")
     )
     schema = "device bigint, n bigint"
-    if name == "transformWithState":
+    if way == "transformWithState":
         frame = grouped.transformWithState(OnRows(), schema, "Append", "EventTime")
     else:
         frame = grouped.transformWithStateInPandas(InPandas(), schema, "Append", "EventTime")
     query = (
         frame.writeStream.format("noop")
-        .option("checkpointLocation", str(space.path / name))
+        .option("checkpointLocation", str(space.path / f"{way} {settings}"))
         .trigger(availableNow=True)
         .start()
     )
@@ -112,12 +116,18 @@ def main() -> None:
             space.put_touching(KEYS, KEYS, ROWS, START_MS + batch * BATCH_MS)
         facts = run(spark, space)
         ours = ROWS / median([fact["seconds"] for fact in facts[WARM_UP:]])
-        print(f"{'flinkish':<28}{ours:>12,.0f} rows/s", flush=True)
-        for name in ("transformWithState", "transformWithStateInPandas"):
-            theirs = sparks_own(spark, space, name)
-            print(
-                f"{name:<28}{theirs:>12,.0f} rows/s   flinkish is {ours / theirs:.1f} ×", flush=True
-            )
+        print(f"{'flinkish':<47}{ours:>12,.0f} rows/s", flush=True)
+        for settings in ("flinkish's", "default"):
+            if settings == "default":
+                for setting in set(fs.SETTINGS) - {PROVIDER}:
+                    spark.conf.unset(setting)
+            for way in ("transformWithState", "transformWithStateInPandas"):
+                theirs = sparks_own(spark, space, way, settings)
+                name = f"{way}, {settings} settings"
+                print(
+                    f"{name:<47}{theirs:>12,.0f} rows/s   flinkish is {ours / theirs:.1f} ×",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

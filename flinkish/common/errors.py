@@ -14,12 +14,15 @@ from typing import Any
 __all__ = [
     "ArgumentTypeError",
     "CorruptStateError",
+    "DeadlockError",
     "FlinkishError",
+    "FutureTimeoutError",
     "IllegalArgumentError",
     "IllegalStateError",
     "IncompatibleStateError",
     "MissingDependencyError",
     "NullKeyError",
+    "RejectedExecutionError",
     "SchemaMismatchError",
     "SerializationError",
     "StateError",
@@ -194,3 +197,15 @@ class MissingDependencyError(FlinkishError, ImportError):
         remedy = f"pip install 'flinkish[{extra}]'" if extra else f"pip install {module}"
         message = f"{feature} needs the package {module}, which cannot be imported: {remedy}"
         return cls(message, module=module, extra=extra)
+
+
+class RejectedExecutionError(IllegalStateError):
+    """Work was handed to something that is closed and takes no more."""
+
+
+class DeadlockError(IllegalStateError):
+    """Two threads wait for each other; one of them was kept from it, and got this."""
+
+
+class FutureTimeoutError(FlinkishError, TimeoutError):
+    """A future was not done when the time of its DelayedFuture was over (Kafka: P.12)."""

@@ -1,0 +1,12 @@
+"""The lock of a delayed operation."""
+
+from typing import final
+
+from flinkish._core.timer_tasks import TimerTask
+
+@final
+class Parker:
+    """One thread's place in the queue."""
+
+class LockedTask(TimerTask):
+    """A timer task with a re-entrant, fair lock that is part of no deadlock."""

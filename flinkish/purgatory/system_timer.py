@@ -1,0 +1,209 @@
+"""A timer by the system's monotonic clock, with a thread that keeps the time.
+
+Threads and what they share:
+
+    adders ──put──> wheel ──reaper takes what is due──> _ready ──runners──> task.run()
+
+- The reaper sleeps until the wheel's next bucket or an earlier add.  It only hands over.
+- `_ready` holds at most HAND_OVER tasks that were taken out of the wheel.  When it is full the
+  reaper leaves the rest in the wheel, where they are held anyway, may be cancelled, and cost an
+  add nothing.  So the queue of the executor is bounded (Kafka's is not), and neither adders nor
+  the reaper ever wait for tasks while they hold a lock.
+- A runner is a job of the executor that runs ready tasks one by one until there are none.  There
+  are never more of them than the executor has threads, so that its own queue stays short and a
+  slow task holds up no task that another thread could run.
+
+Invariants: if `_ready` is not empty there is a runner, or one is being submitted; `_in_flight` is
+the number of tasks in batches that are in `_ready`.  Both change under `_lock`, under which
+nothing else is called.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from concurrent.futures import Executor, ThreadPoolExecutor
+
+from flinkish._core.timer_tasks import DueTasks
+from flinkish.common.durations import DurationLike, to_millis
+from flinkish.common.errors import ArgumentTypeError
+from flinkish.purgatory.timer import Timer, TimerStatistics, log
+
+__all__ = ["SystemTimer"]
+
+HAND_OVER = 8_192  # tasks
+THREADS_OF_A_STRANGER = 8  # runners for an executor that does not say how many threads it has
+
+
+class SystemTimer(Timer):
+    """Runs tasks on an executor when their time has come (Kafka: SystemTimer and its reaper).
+
+    `executor` is any ``concurrent.futures.Executor``, which stays the caller's to shut down; by
+    default a thread of the timer's own, in which tasks that are due in the same tick run in the
+    order in which they were added (Kafka: K.12).  Without `reaper_enabled` time stands still
+    but for `advance_clock`.
+
+    Threading: any method from any thread, tasks included.  `close` returns when the tasks that
+    were handed over to the timer's own executor have run.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        tick_ms: int = 1,
+        wheel_size: int = 256,
+        *,
+        executor: Executor | None = None,
+        reaper_enabled: bool = True,
+    ) -> None:
+        if executor is not None and not isinstance(executor, Executor):
+            raise ArgumentTypeError(
+                f"executor must be a concurrent.futures.Executor, not {executor!r}"
+            )
+        super().__init__(name, tick_ms, wheel_size, time.monotonic_ns)
+        self._own_executor = executor is None
+        self._executor = executor or ThreadPoolExecutor(1, f"executor-{name}")
+        self._threads = int(getattr(self._executor, "_max_workers", THREADS_OF_A_STRANGER))
+        self._reaper_enabled = reaper_enabled
+        self._reaper: threading.Thread | None = None
+        self._alarm = threading.Event()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._driving = threading.Lock()  # held by who takes tasks out of the wheel
+        self._ready: deque[DueTasks] = deque()
+        self._in_flight = 0
+        self._runners: set[int] = set()  # idents of threads
+        self._submitted = 0  # runners that are running or about to
+        self._passes = 0  # how often something expired
+        self._passes_told = 0
+
+    # --- time
+
+    def advance_clock(self, timeout_ms: DurationLike = 0) -> bool:
+        """Wait at most ``timeout_ms`` for a task to become due, and hand over all that are.
+
+        True if any expired since the last call; a bucket whose tasks were all cancelled is gone
+        and does not count (Kafka: K.4, where it does).  With a reaper this only waits for it.
+        """
+        timeout = to_millis(timeout_ms, "timeout_ms", minimum=0) / 1_000
+        if not self._reaper_enabled:
+            return self._expire_next(timeout)
+        with self._changed:
+            told = self._changed.wait_for(
+                lambda: self._passes != self._passes_told or self.closed, timeout
+            )
+            told = told and self._passes != self._passes_told
+            self._passes_told = self._passes
+        return told
+
+    def _expire_next(self, timeout: float | None) -> bool:
+        """Hand over what is due, waiting for the first of it at most `timeout` seconds."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        with self._driving:
+            while not self.closed:
+                self._alarm.clear()
+                pause = self._before_sleep()
+                if pause == 0 and (due := self._take_due(self._wait_for_room())):
+                    self._hand_over(due)
+                    return True
+                left = None if deadline is None else deadline - time.monotonic()
+                if left is not None and left <= 0:
+                    return False
+                seconds = None if pause is None else pause / 1_000
+                waits = [wait for wait in (seconds, left) if wait is not None]
+                self._alarm.wait(min(waits) if waits else None)
+        return False
+
+    def _reap(self) -> None:
+        while not self.closed:
+            if self._expire_next(None):
+                with self._changed:
+                    self._passes += 1
+                    self._changed.notify_all()
+
+    # --- what the floor calls
+
+    def _wake(self) -> None:
+        self._alarm.set()
+        if self._reaper is None and self._reaper_enabled:
+            with self._lock:
+                if self._reaper is None and not self.closed:
+                    self._reaper = threading.Thread(
+                        target=self._reap, name=f"reaper-{self.name}", daemon=True
+                    )
+                    self._reaper.start()
+
+    def _hand_over(self, due: DueTasks) -> bool:
+        """Let runners have tasks.  False, and nothing happens, when there is no room for them."""
+        with self._lock:
+            if self._in_flight >= HAND_OVER:
+                return False
+            self._ready.append(due)
+            self._in_flight += len(due)
+            self._expired += len(due)
+            wanted = min(self._threads, self._in_flight) - self._submitted
+            self._submitted += max(wanted, 0)
+        for _ in range(wanted):
+            self._submit()
+        return True
+
+    # --- runners
+
+    def _submit(self) -> None:
+        try:
+            self._executor.submit(self._run_ready)
+        except RuntimeError as error:  # it was shut down: better here than never
+            log.error("timer %s: its executor takes no tasks (%s)", self.name, error)
+            self._run_ready()
+
+    def _run_ready(self) -> None:
+        ident = threading.get_ident()
+        with self._lock:
+            nested = ident in self._runners
+            self._runners.add(ident)
+        while True:
+            with self._lock:
+                if not self._ready:
+                    self._submitted -= 1
+                    if not nested:
+                        self._runners.discard(ident)
+                    return
+                due = self._ready[0]
+            due.run(self._report)
+            with self._lock:
+                if self._ready and self._ready[0] is due:
+                    self._ready.popleft()
+                    full = self._in_flight >= HAND_OVER
+                    self._in_flight -= len(due)
+                    if full:
+                        self._changed.notify_all()
+
+    def _wait_for_room(self) -> int:
+        with self._changed:
+            self._changed.wait_for(lambda: self._in_flight < HAND_OVER or self.closed)
+            return max(HAND_OVER - self._in_flight, 1)
+
+    # --- the end
+
+    def close(self) -> None:
+        """Take no more tasks, stop the reaper, cancel the pending tasks.
+
+        Tasks that are due and handed over still run.
+        """
+        if not self._close_adds():
+            return
+        self._alarm.set()
+        with self._changed:
+            self._changed.notify_all()
+            reaper = self._reaper
+            inside = threading.get_ident() in self._runners
+        if reaper is not None and reaper is not threading.current_thread():
+            reaper.join()
+        self._cancel_all()
+        if self._own_executor:
+            self._executor.shutdown(wait=not inside)
+
+    def statistics(self) -> TimerStatistics:
+        """Counts so far."""
+        return self._statistics(self._in_flight)

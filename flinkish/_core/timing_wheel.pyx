@@ -57,12 +57,10 @@ cdef class TimingWheel:
     the clock at which it was added.
 
     A payload is any object; an int of 64 bits is kept as a number, so an equal int comes back.
-    An ``expiration`` beyond int64 is taken for the nearest int64 (Kafka: K.5 would fire at once).
-    A handle is an int that is never given out again: once its timer came out or was cancelled it
-    is refused.
+    An ``expiration`` beyond int64 is taken for the nearest int64 (Kafka would fire at once: K.5).
+    The handle of a timer that came out or was cancelled is refused.
 
-    Errors: ``OverflowError`` for a clock outside of int64, ``TypeError`` and ``ValueError`` for
-    arguments of other kinds, ``MemoryError``; after any of them the wheel is as it was.
+    After an error (``OverflowError``: a clock outside of int64) the wheel is as it was.
 
     Threading: safe from several threads; either ``cancel`` is True or the timer comes out, never
     both (K.15).  The batch methods release the GIL while they hold numbers.  The wheel calls
@@ -111,11 +109,7 @@ cdef class TimingWheel:
     @property
     def now(self):
         """The clock: the start of the tick up to which all is out."""
-        cdef int64_t at
-        self._enter()
-        at = wheel_time(&self._wheel, self._wheel.clock)
-        self._leave()
-        return at
+        return wheel_time(&self._wheel, self._wheel.clock)
 
     @property
     def memory_bytes(self):

@@ -13,6 +13,7 @@ from typing import Any
 
 __all__ = [
     "ArgumentTypeError",
+    "CheckpointStorageError",
     "CorruptStateError",
     "DeadlockError",
     "FlinkishError",
@@ -197,6 +198,14 @@ class MissingDependencyError(FlinkishError, ImportError):
         remedy = f"pip install 'flinkish[{extra}]'" if extra else f"pip install {module}"
         message = f"{feature} needs the package {module}, which cannot be imported: {remedy}"
         return cls(message, module=module, extra=extra)
+
+
+class CheckpointStorageError(FlinkishError, OSError):
+    """Checkpoints cannot be kept where they should be; ``path`` is the directory."""
+
+    def __init__(self, message: str, *, path: str | None = None) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 class RejectedExecutionError(IllegalStateError):

@@ -12,8 +12,8 @@ from flinkish._core.delayed_lock cimport CIRCLE, HELD
 cdef class OperationHome:
     """The purgatory as its operations see it.
 
-    The wall provides `_report(operation, error)` for errors that reach no caller of their own,
-    `_untrue(operation)`, which raises for a `try_complete` that claims what is not so, and
+    The wall provides `_report(operation, error)` for errors that reach no caller of their own
+    (it returns one that the caller of a check should get after all, or None), `_untrue(operation)`, which raises for a `try_complete` that claims what is not so, and
     `_deadlock(operation, thread, circle)` for a request that was left with another thread.
     """
 

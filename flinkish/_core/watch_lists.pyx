@@ -97,19 +97,22 @@ cdef class WatchLists(OperationHome):
     def check_and_complete(self, key):
         """Try every operation that is watched under `key`; how many this call completed.
 
-        What an operation raises is reported and counted, and keeps no other from its turn.
-        Call it without any lock that a completion may want (Kafka: P.13).
+        What an operation raises is reported and counted, and keeps no other from its turn.  A
+        DeadlockError (in debug mode) is the caller's, and is raised when all had theirs.  Call it without any lock that a completion may want (Kafka: P.13).
         """
         cdef Py_hash_t hashed = hash(key)
         cdef DelayedOperation operation
         cdef Py_ssize_t count = 0
         cdef list found
+        cdef object deadlock = None
         found = (<Shard>self.shards[<uint64_t>hashed % SHARDS])._watchers(key, hashed, False)
         for operation in found:
             try:
                 count += operation._safe_try()
             except Exception as error:
-                self._report(operation, error)
+                deadlock = self._report(operation, error) or deadlock
+        if deadlock is not None:
+            raise deadlock
         return count
 
     def cancel_for_key(self, key):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 
 from flinkish._core import delayed
@@ -36,8 +37,11 @@ class CompletesLater:
         except Exception as error:
             self._report(operation, error)
 
-    def _report(self, operation: delayed.DelayedOperation, error: BaseException) -> None:
-        raise error
+    @abstractmethod
+    def _report(
+        self, operation: delayed.DelayedOperation, error: BaseException
+    ) -> BaseException | None:
+        """Count and log what a completion raised."""
 
     def _stop_completer(self) -> None:
         """Run what was handed over, then end the thread."""

@@ -199,10 +199,15 @@ class DelayedOperationPurgatory(watch_lists.WatchLists, CompletesLater):
             "by one purgatory"
         )
 
-    def _report(self, operation: delayed.DelayedOperation, error: BaseException) -> None:
+    def _report(
+        self, operation: delayed.DelayedOperation, error: BaseException
+    ) -> BaseException | None:
+        if isinstance(error, DeadlockError):  # it was logged and counted when it was found
+            return error
         with self._count:
             self._errors += 1
         log.error("purgatory %s: %r raised %r", self.name, operation, error, exc_info=error)
+        return None
 
     def _deadlock(self, operation: delayed.DelayedOperation, thread: int, circle: bool) -> None:
         with self._count:

@@ -3,7 +3,7 @@
 cimport cython
 from libc.errno cimport EINVAL, ENOMEM
 from libc.stdint cimport INT64_MAX, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from flinkish._core.id_set cimport (
@@ -134,8 +134,22 @@ cdef int64_t timers_add_many(Timers* timers, const TimerBatch* batch) noexcept n
 cdef int _expect(Timers* timers, const TimerBatch* batch) noexcept nogil:
     """Reserve once what a batch needs that comes into an empty heap."""
     cdef int status = timers_reserve(timers, batch.count, batch.count)
-    if status == 0 and batch.groups == NULL:
-        status = set_reserve(&timers.sets[_local(batch, 0)], batch.count)
+    cdef uint32_t group
+    cdef size_t row
+    cdef size_t* counts
+    if status != 0 or batch.groups == NULL:
+        return set_reserve(&timers.sets[_local(batch, 0)], batch.count) if status == 0 else status
+    counts = <size_t*>calloc(timers.groups, sizeof(size_t))
+    if counts == NULL:
+        return -ENOMEM
+    for row in range(batch.count):
+        group = _local(batch, row)
+        if group < timers.groups:  # the caller's array may have changed by now
+            counts[group] += 1
+    for group in range(timers.groups):
+        if status == 0 and counts[group] != 0:
+            status = set_reserve(&timers.sets[group], counts[group])
+    free(counts)
     return status
 
 

@@ -360,5 +360,5 @@ def test_a_timer_for_several_purgatories() -> None:
     ],
 )
 def test_bad_arguments(make: Callable[[], DelayedOperationPurgatory]) -> None:
-    with pytest.raises(IllegalArgumentError, match="purge_interval|reaper_enabled"):
+    with pytest.raises(IllegalArgumentError, match=r"purge_interval|reaper_enabled"):
         make()

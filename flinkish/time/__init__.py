@@ -1,7 +1,8 @@
 """Time: whose timers fire when, and which subtask owns which keys.
 
-Owns: key-group arithmetic, processing-time services, timer services of operators.
-Uses: ``_core`` for hashes, timers and rows; ``common``; ``metrics``.
+Owns: key-group arithmetic, processing-time services, timer services of operators, timeouts of
+asyncio programs.
+Uses: ``_core`` for hashes, timers, the timing wheel and rows; ``common``; ``metrics``.
 Must not: know operators, user functions or Spark.
 """
 
@@ -28,6 +29,7 @@ from flinkish.time.processing_time_service import (
     SystemProcessingTimeService,
 )
 from flinkish.time.timer_service import TimerService
+from flinkish.time.wheel_timer import WheelTimeout, WheelTimer
 
 __all__ = [
     "PLAIN_NAMESPACE",
@@ -44,6 +46,8 @@ __all__ = [
     "TimeDomain",
     "TimerService",
     "Triggerable",
+    "WheelTimeout",
+    "WheelTimer",
     "assign_to_key_group",
     "assign_to_key_groups",
     "compute_key_group_range_for_operator_index",

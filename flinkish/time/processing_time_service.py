@@ -8,9 +8,10 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import dataclass
 from enum import Enum
 
-from flinkish._core.timer_heap import TimerHeap
+from flinkish._core.timing_wheel import TimingWheel
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.elements import MAX_TIMESTAMP, check_timestamp
 from flinkish.common.errors import ArgumentTypeError, IllegalStateError
@@ -28,6 +29,7 @@ ProcessingTimeCallback = Callable[[int], object]
 
 _LOG = logging.getLogger(__name__)
 _NANOS = 1_000_000
+_BUCKETS = 512
 
 
 class ScheduledFuture(Future[None]):
@@ -116,9 +118,12 @@ class _State(Enum):
 
 
 class _Task:
-    """A callback in the queue: ``deadline`` is on the monotonic clock, in ns."""
+    """A callback in the queue: ``deadline`` is on the monotonic clock, in ns.
 
-    __slots__ = ("callback", "deadline", "fixed_rate", "future", "number", "period", "timestamp")
+    ``handle`` is of the wheel, or None while the callback is not in it.
+    """
+
+    __slots__ = ("callback", "deadline", "fixed_rate", "future", "handle", "period", "timestamp")
 
     def __init__(
         self, callback: ProcessingTimeCallback, timestamp: int, period: int, fixed_rate: bool
@@ -127,8 +132,25 @@ class _Task:
         self.timestamp = timestamp
         self.period = period
         self.fixed_rate = fixed_rate
-        self.number = self.deadline = 0
+        self.deadline = 0
+        self.handle: int | None = None
         self.future: ScheduledFuture
+
+
+@dataclass(frozen=True)
+class ProcessingTimeStatistics:
+    """Counts of a service since it was made; ``pending`` is of now.
+
+    ``registered`` counts a periodic callback once, ``called`` each of its calls; ``dropped``
+    were pending when the service was quiesced or shut down.
+    """
+
+    pending: int
+    registered: int
+    called: int
+    failed: int
+    cancelled: int
+    dropped: int
 
 
 def _system_time() -> int:
@@ -146,7 +168,10 @@ class SystemProcessingTimeService(ProcessingTimeService):
     interrupted, unlike Flink's (A.59): Python cannot.
 
     Delays are counted on the monotonic clock from the moment of registration, as Flink's are,
-    so a clock that is set does not move what is pending.
+    so a clock that is set does not move what is pending.  What is due in the same millisecond of
+    it is called in the order of registration.
+
+    Complexity: O(1) to register and to cancel, on one timing wheel for all.
     """
 
     def __init__(
@@ -165,9 +190,9 @@ class SystemProcessingTimeService(ProcessingTimeService):
         self._name = name
         self._clock = clock
         self._changed = threading.Condition()
-        self._heap = TimerHeap()
-        self._tasks: dict[int, _Task] = {}
-        self._numbers = 0
+        self._wheel = TimingWheel(1, _BUCKETS, time.monotonic_ns() // _NANOS)
+        self._wake_at = MAX_TIMESTAMP  # ms on the monotonic clock, until which the thread sleeps
+        self._registered = self._called = self._failed = self._cancelled = self._dropped = 0
         self._state = _State.ALIVE
         self._thread: threading.Thread | None = None
         self._running = False
@@ -180,8 +205,19 @@ class SystemProcessingTimeService(ProcessingTimeService):
     @property
     def pending(self) -> int:
         """Callbacks in the queue."""
+        return len(self._wheel)
+
+    def statistics(self) -> ProcessingTimeStatistics:
+        """What there was to do."""
         with self._changed:
-            return len(self._tasks)
+            return ProcessingTimeStatistics(
+                len(self._wheel),
+                self._registered,
+                self._called,
+                self._failed,
+                self._cancelled,
+                self._dropped,
+            )
 
     def is_terminated(self) -> bool:
         """Whether the service is shut down."""
@@ -233,6 +269,7 @@ class SystemProcessingTimeService(ProcessingTimeService):
             if self._state is _State.QUIESCED:
                 return ScheduledFuture()
             task.deadline = min(time.monotonic_ns() + delay * _NANOS, MAX_TIMESTAMP)
+            self._registered += 1
             self._enqueue(task)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
@@ -240,21 +277,16 @@ class SystemProcessingTimeService(ProcessingTimeService):
         return task.future
 
     def _enqueue(self, task: _Task) -> None:
-        while self._numbers in self._tasks:
-            self._numbers = (self._numbers + 1) & 0xFFFFFFFF
-        task.number = self._numbers
-        self._numbers = (self._numbers + 1) & 0xFFFFFFFF
-        self._tasks[task.number] = task
-        self._heap.add(task.deadline, task.number)
-        if self._heap.peek() == (task.deadline, task.number, 0):
+        at = -(-task.deadline // _NANOS)
+        task.handle = self._wheel.add(at, task)
+        if at < self._wake_at:
+            self._wake_at = at
             self._changed.notify_all()
 
     def _remove(self, task: _Task) -> bool:
         with self._changed:
-            queued = self._tasks.get(task.number) is task
-            if queued:
-                del self._tasks[task.number]
-                self._heap.remove(task.deadline, task.number)
+            queued = task.handle is not None and self._wheel.cancel(task.handle)
+            self._cancelled += queued
         return queued
 
     # --- the thread
@@ -274,13 +306,16 @@ class SystemProcessingTimeService(ProcessingTimeService):
         with self._changed:
             self._running = False
             while self._state is _State.ALIVE:
-                head = self._heap.peek()
-                left = None if head is None else head[0] - time.monotonic_ns()
-                if left is not None and left <= 0:
-                    self._heap.poll()
+                now = time.monotonic_ns()
+                due: list[_Task] = self._wheel.advance(now // _NANOS, 1)
+                if due:
                     self._running = True
-                    return self._tasks.pop(head[1])  # type: ignore[index]  # there was one
-                seconds = None if left is None else left / 1e9
+                    self._called += 1
+                    self._wake_at = 0  # nobody need wake a thread that is awake
+                    return due[0]
+                bucket = self._wheel.next_bucket
+                self._wake_at = MAX_TIMESTAMP if bucket is None else bucket
+                seconds = None if bucket is None else (bucket * _NANOS - now) / 1e9
                 self._changed.wait(None if seconds is None else min(seconds, threading.TIMEOUT_MAX))
         self._finish_quiescing()
         return None
@@ -289,6 +324,7 @@ class SystemProcessingTimeService(ProcessingTimeService):
         try:
             task.callback(task.timestamp)
         except BaseException as error:
+            self._failed += 1
             try:
                 self._handler(error)
             except BaseException:
@@ -335,11 +371,13 @@ class SystemProcessingTimeService(ProcessingTimeService):
         with self._changed:
             if self._state is not _State.SHUT_DOWN:
                 self._state = state
-            dropped = list(self._tasks.values())
+            dropped: list[_Task] = self._wheel.advance(MAX_TIMESTAMP)
+            self._dropped += len(dropped)
             idle = not self._running
             self._changed.notify_all()
         for task in dropped:
             task.future.cancel()
+            task.future.notify_cancel()
         if idle:
             self._finish_quiescing()
 

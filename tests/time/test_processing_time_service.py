@@ -176,6 +176,7 @@ def test_quiesce_drops_what_is_pending(service: SystemProcessingTimeService) -> 
     periodic = service.schedule_at_fixed_rate(seen.append, LONG, 1)
     assert service.quiesce().result(10) is None
     assert one.cancelled()
+    assert wait([one, periodic], timeout=10).not_done == set(), "who waits is told"
     with pytest.raises(CancelledError):
         periodic.result(0)
     inert = service.register_timer(0, seen.append)
@@ -263,6 +264,36 @@ def test_what_is_refused(service: SystemProcessingTimeService) -> None:
         service.register_timer(1.5, print)  # type: ignore[arg-type]
     with pytest.raises(ArgumentTypeError, match="exception_handler"):
         SystemProcessingTimeService(None)  # type: ignore[arg-type]
+
+
+def test_statistics_count_what_became_of_all(
+    service: SystemProcessingTimeService, errors: Errors
+) -> None:
+    later = service.get_current_processing_time() + LONG
+    futures = [service.register_timer(later, print) for _ in range(5)]
+    service.register_timer(0, lambda _: 1 / 0).result(10)
+    service.register_timer(0, lambda _: None).result(10)
+    assert futures[0].cancel()
+    assert futures[0].cancel()
+    seen = service.statistics()
+    assert (seen.pending, seen.registered, seen.called) == (4, 7, 2)
+    assert (seen.failed, seen.cancelled, seen.dropped) == (1, 1, 0)
+    service.shutdown()
+    assert not futures[1].cancel() or futures[1].cancelled()
+    seen = service.statistics()
+    assert (seen.pending, seen.cancelled, seen.dropped) == (0, 1, 4)
+
+
+def test_a_hundred_thousand_pending_timers(service: SystemProcessingTimeService) -> None:
+    """Their number is not felt by those that are due, and an end drops all of them."""
+    later = service.get_current_processing_time() + LONG
+    futures = [service.register_timer(later + i, print) for i in range(100_000)]
+    assert service.register_timer(0, lambda _: None).result(10) is None
+    assert all(future.cancel() for future in futures[::2])
+    assert service.pending == 50_000
+    assert service.shutdown_and_await("10 seconds")
+    assert all(future.cancelled() for future in futures)
+    assert service.pending == 0
 
 
 @pytest.mark.stress

@@ -21,6 +21,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from itertools import pairwise
 
 import numpy as np
 
@@ -66,7 +67,7 @@ class Load:
         due = np.minimum(made + np.ceil(delays), SECONDS * 1_000 + 2_000).astype(np.int64)
         order = np.argsort(due, kind="stable")
         edges = np.searchsorted(due[order], np.arange(due.max() + 2))
-        self.due = [order[a:b].tolist() for a, b in zip(edges, edges[1:], strict=False)]
+        self.due = [order[a:b].tolist() for a, b in pairwise(edges)]
         self.requests: list[Request | None] = [None] * self.total
         self.late_expiries: list[int] = []
         self.late_checks: list[int] = []

@@ -16,7 +16,7 @@
 cimport cython
 from libc.stdint cimport int64_t
 
-from flinkish._core.timer_heap cimport pthread_mutex_t
+from flinkish._core.pthreads cimport pthread_mutex_t
 from flinkish._core.wheel cimport Wheel
 from flinkish._core.wheel_clock cimport WheelSlots
 

@@ -3,8 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+from typing_extensions import disjoint_base
+
 from flinkish._core.delayed_lock import LockedTask
 
+@disjoint_base
 class OperationHome:
     """The purgatory as its operations see it."""
 
@@ -14,6 +17,7 @@ class OperationHome:
     @property
     def expired(self) -> int: ...
 
+@disjoint_base
 class DelayedOperation(LockedTask):
     """An operation that waits for its condition, at most ``delay_ms``."""
 

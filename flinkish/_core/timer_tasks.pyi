@@ -3,8 +3,11 @@
 from collections.abc import Callable
 from typing import final
 
+from typing_extensions import disjoint_base
+
 from flinkish._core.timing_wheel import TimingWheel
 
+@disjoint_base
 class TimerTask:
     """Something to run after a delay."""
 
@@ -25,6 +28,7 @@ class DueTasks:
     def run(self, report: Callable[[TimerTask, BaseException], object]) -> None: ...
     def cancel(self) -> int: ...
 
+@disjoint_base
 class TaskTimer:
     """A wheel of tasks and the clock they are due by."""
 

@@ -2,6 +2,9 @@
 
 cimport cython
 
+cdef extern from "Python.h":
+    long long PyLong_AsLongLongAndOverflow(object value, int* overflow) except? -1
+
 cdef int64_t NEVER = 0x7FFFFFFFFFFFFFFF
 cdef int64_t UNSET = -NEVER - 1       # the delay of a task whose __init__ never ran
 cdef int64_t NANOS = 1_000_000
@@ -19,9 +22,13 @@ cdef class TimerTask:
         self.handle = NO_HANDLE
 
     def __init__(self, delay_ms):
-        if type(delay_ms) is not int or not -NEVER <= delay_ms <= NEVER:
-            delay_ms = self._read_delay(delay_ms)
-        self.delay_ms = delay_ms
+        cdef int overflow = 1
+        cdef long long millis = 0
+        if type(delay_ms) is int:
+            millis = PyLong_AsLongLongAndOverflow(delay_ms, &overflow)
+        if overflow != 0 or millis == UNSET:
+            millis = self._read_delay(delay_ms)
+        self.delay_ms = millis
 
     cdef uint32_t _arm(self, TaskTimer timer, int64_t expiration) except? 0:
         cdef TaskTimer before

@@ -5,7 +5,7 @@
 # completion finds all watches and the timer, or the watcher finds it completed.  `shutdown`
 # closes shard after shard: an operation is in what that returns, or it is refused (W4).
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint32_t
 
 from flinkish._core.delayed cimport DelayedOperation, OperationHome
 from flinkish._core.timer_tasks cimport TaskTimer
@@ -17,3 +17,4 @@ cdef class WatchLists(OperationHome):
     cdef readonly int64_t left        # of those, completed or refused since
     cdef readonly bint closed
     cdef bint _try_or_watch(self, DelayedOperation operation, object keys) except -1
+    cdef int _drop(self, DelayedOperation operation, uint32_t first) except -1

@@ -3,9 +3,12 @@
 from collections.abc import Hashable, Iterable
 from typing import Any
 
+from typing_extensions import disjoint_base
+
 from flinkish._core.delayed import DelayedOperation, OperationHome
 from flinkish._core.timer_tasks import TaskTimer
 
+@disjoint_base
 class WatchLists(OperationHome):
     """Operations by key, and the timer that expires them."""
 

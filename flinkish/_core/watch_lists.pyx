@@ -5,6 +5,7 @@ from functools import partial
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 
+from flinkish._core.delayed cimport WatchRef
 from flinkish._core.delayed_lock cimport HELD
 from flinkish._core.watch_shard cimport Shard
 
@@ -28,7 +29,7 @@ cdef class WatchLists(OperationHome):
 
         True if this call completed it.  `try_complete` is called once, and once more when it
         is watched, so that no change in between is missed (Kafka: P.3); all under the
-        operation's lock.  What it raises arrives here, and then nothing is watched.
+        operation's lock.  What it raises arrives here, and then this call watched nothing.
         """
         cdef int got
         if type(keys) is not tuple or not keys:
@@ -47,7 +48,8 @@ cdef class WatchLists(OperationHome):
     cdef bint _try_or_watch(self, DelayedOperation operation, object keys) except -1:
         cdef Py_hash_t hashed
         cdef uint32_t index, node
-        cdef bint again = operation.watch_count != 0, done
+        cdef uint32_t before = operation.watch_count
+        cdef bint done
         if operation.completed:
             return False
         if self.closed:
@@ -59,6 +61,9 @@ cdef class WatchLists(OperationHome):
             return True
         if operation.completed:
             return False
+        if before == 0:
+            with cython.critical_section(self):
+                self.entered += 1
         try:
             for key in <tuple>keys:
                 hashed = hash(key)
@@ -67,31 +72,31 @@ cdef class WatchLists(OperationHome):
                 if node == 0:
                     self._refused(operation)
                 operation._remember(index, node)
-            if not again:
-                with cython.critical_section(self):
-                    self.entered += 1
             done = operation._try()
             if not operation.completed:
                 self.timer._add(operation)
         except BaseException:
-            operation._cancel()
-            self._forget(operation)
+            if before == 0:
+                operation._cancel()
+            self._drop(operation, before)
             raise
         return done
 
     cdef int _forget(self, DelayedOperation operation) except -1:
+        return self._drop(operation, 0) if operation.watch_count != 0 else 0
+
+    cdef int _drop(self, DelayedOperation operation, uint32_t first) except -1:
+        """Unlink all watches but the `first` ones."""
         cdef uint32_t i
+        cdef WatchRef* watch
         cdef object dropped
-        if operation.watch_count == 0:
-            return 0
-        dropped = (<Shard>self.shards[operation.watch.shard])._unlink(
-            operation.watch.node, operation)
-        for i in range(operation.watch_count - 1):
-            dropped = (<Shard>self.shards[operation.watches[i].shard])._unlink(
-                operation.watches[i].node, operation)
-        operation.watch_count = 0
-        with cython.critical_section(self):
-            self.left += 1
+        for i in range(first, operation.watch_count):
+            watch = &operation.watches[i - 1] if i != 0 else &operation.watch
+            dropped = (<Shard>self.shards[watch.shard])._unlink(watch.node, operation)
+        if first == 0:
+            with cython.critical_section(self):
+                self.left += 1
+        operation.watch_count = first
         return 0
 
     def check_and_complete(self, key):

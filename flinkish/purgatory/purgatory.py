@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
@@ -92,7 +93,7 @@ class DelayedOperationPurgatory(watch_lists.WatchLists, CompletesLater):
         self.purge_interval = purge_interval
         self._debug = sys.flags.dev_mode if debug is None else debug
         self.patience_ms = PATIENCE_IN_DEBUG_MS if self._debug else PATIENCE_MS
-        self._count = threading.Lock()
+        self._count = threading.RLock()
         self._errors = 0
         self._deadlocks = 0
         self._completed_by_shutdown = 0
@@ -118,7 +119,11 @@ class DelayedOperationPurgatory(watch_lists.WatchLists, CompletesLater):
 
     def _reap(self) -> None:
         while not self.closed and not self._timer.closed:
-            self.advance_clock(POLL_MS)
+            try:
+                self.advance_clock(POLL_MS)
+            except Exception:  # of memory, for instance: time must go on
+                log.exception("purgatory %s could not expire and tries again", self.name)
+                time.sleep(0.1)
 
     # --- the end
 

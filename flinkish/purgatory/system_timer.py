@@ -68,7 +68,7 @@ class SystemTimer(Timer):
         self._reaper_enabled = reaper_enabled
         self._reaper: threading.Thread | None = None
         self._alarm = threading.Event()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a finalizer may come back to its own thread's timer
         self._changed = threading.Condition(self._lock)
         self._driving = threading.Lock()  # held by who takes tasks out of the wheel
         self._ready: deque[DueTasks] = deque()
@@ -104,11 +104,13 @@ class SystemTimer(Timer):
             while not self.closed:
                 self._alarm.clear()
                 pause = self._before_sleep()
-                if pause == 0 and (due := self._take_due(self._wait_for_room())):
-                    self._hand_over(due)
-                    return True
-                left = None if deadline is None else deadline - time.monotonic()
-                if left is not None and left <= 0:
+                left = None if deadline is None else max(deadline - time.monotonic(), 0)
+                if pause == 0 and (room := self._wait_for_room(left)):
+                    due = self._take_due(room)
+                    if due is not None:
+                        self._hand_over(due)
+                        return True
+                if left == 0:
                     return False
                 seconds = None if pause is None else pause / 1_000
                 waits = [wait for wait in (seconds, left) if wait is not None]
@@ -117,7 +119,13 @@ class SystemTimer(Timer):
 
     def _reap(self) -> None:
         while not self.closed:
-            if self._expire_next(None):
+            try:
+                expired = self._expire_next(None)
+            except Exception:  # of memory, for instance: time must go on
+                log.exception("timer %s could not expire tasks and tries again", self.name)
+                time.sleep(0.1)
+                continue
+            if expired:
                 with self._changed:
                     self._passes += 1
                     self._changed.notify_all()
@@ -179,10 +187,11 @@ class SystemTimer(Timer):
                     if full:
                         self._changed.notify_all()
 
-    def _wait_for_room(self) -> int:
+    def _wait_for_room(self, timeout: float | None) -> int:
+        """How many tasks may be handed over; 0 if none within `timeout` seconds, or at the end."""
         with self._changed:
-            self._changed.wait_for(lambda: self._in_flight < HAND_OVER or self.closed)
-            return max(HAND_OVER - self._in_flight, 1)
+            self._changed.wait_for(lambda: self._in_flight < HAND_OVER or self.closed, timeout)
+            return max(HAND_OVER - self._in_flight, 0)
 
     # --- the end
 

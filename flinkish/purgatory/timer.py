@@ -61,7 +61,7 @@ class Timer(timer_tasks.TaskTimer):
             raise IllegalArgumentError(f"timer {name!r} cannot be made: {error}") from error
         super().__init__(wheel, clock_ns)
         self.name = name
-        self._count = threading.Lock()
+        self._count = threading.RLock()
         self._expired = 0
         self._errors = 0
         self._cancelled_by_close = 0

@@ -254,6 +254,24 @@ def test_an_operation_that_raises_when_it_comes_is_not_watched(
     assert home.entered == home.left
 
 
+def test_an_operation_that_raises_when_it_comes_again_stays_as_it_was(
+    home: DelayedOperationPurgatory,
+) -> None:
+    def fail(operation: Scripted) -> bool:
+        if operation.tries == 4:
+            raise ValueError("bad attempt")
+        return False
+
+    operation = Scripted(50, attempt=fail)
+    home.try_complete_else_watch(operation, ["a", "b"])
+    with pytest.raises(ValueError, match="bad attempt"):
+        home.try_complete_else_watch(operation, ["c", "d", "e"])
+    assert (home.watched(), home.num_delayed(), home.left) == (2, 1, 0)
+    home.advance_clock(50)
+    assert operation.events == ["complete", "expiration"]
+    home._check()
+
+
 def test_unhashable_and_hostile_keys(home: DelayedOperationPurgatory) -> None:
     class Hostile:
         def __hash__(self) -> int:
@@ -265,6 +283,7 @@ def test_unhashable_and_hostile_keys(home: DelayedOperationPurgatory) -> None:
     with pytest.raises(TypeError, match="unhashable"):
         home.try_complete_else_watch(Operation(), ["a", []])
     assert (home.watched(), home.num_delayed()) == (0, 0)
+    assert home.entered == home.left
     home.try_complete_else_watch(Operation(), [key := Hostile()])
     home.try_complete_else_watch(Operation(), [key])
     with pytest.raises(RuntimeError, match="not comparable"):

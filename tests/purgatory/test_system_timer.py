@@ -13,8 +13,15 @@ from flinkish.common.errors import (
     IllegalArgumentError,
     RejectedExecutionError,
 )
-from flinkish.purgatory import ManualTimer, SystemTimer, TimerTask, TimerTaskState, system_timer
-from tests.purgatory.operations import Recorded, ended, in_thread
+from flinkish.purgatory import (
+    DelayedOperationPurgatory,
+    ManualTimer,
+    SystemTimer,
+    TimerTask,
+    TimerTaskState,
+    system_timer,
+)
+from tests.purgatory.operations import Operation, Recorded, ended, in_thread
 
 
 @pytest.fixture(params=[True, False], ids=["reaper", "by hand"])
@@ -273,3 +280,44 @@ def test_bad_arguments() -> None:
     with SystemTimer("good") as timer, pytest.raises(IllegalArgumentError, match="timeout_ms"):
         timer.advance_clock(-1)
     assert "closed" in repr(timer)
+
+
+def test_the_reaper_survives_an_error(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever fails on its own thread, time goes on."""
+    errors = [MemoryError("no memory")]
+    hand_over = SystemTimer._wait_for_room
+
+    def fail_once(self: SystemTimer, timeout: float | None) -> int:
+        if errors:
+            raise errors.pop()
+        return hand_over(self, timeout)
+
+    monkeypatch.setattr(SystemTimer, "_wait_for_room", fail_once)
+    with SystemTimer("survives") as timer:
+        timer.add(task := Recorded(1, "a", []))
+        assert task.done.wait(30)
+    with DelayedOperationPurgatory("survives too") as home:
+        errors.append(MemoryError("no memory"))
+        home.try_complete_else_watch(operation := Operation(1), ["a"])
+        assert operation.expired.wait(30)
+    assert caplog.text.count("tries again") == 2
+
+
+def test_advance_clock_does_not_wait_for_a_full_executor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(system_timer, "HAND_OVER", 1)
+    gate = threading.Event()
+
+    class Blocking(TimerTask):
+        def run(self) -> None:
+            gate.wait(30)
+
+    with SystemTimer("full", reaper_enabled=False) as timer:
+        timer.add(Blocking(0))
+        timer.add(task := Recorded(0, "a", []))
+        assert not timer.advance_clock(1)
+        assert timer.size() == 1
+        gate.set()
+        assert timer.advance_clock(30_000)
+        assert task.done.wait(30)

@@ -10,7 +10,7 @@ from libc.string cimport memmove, memset
 from flinkish._core.memory cimport segment_init, segment_release, segment_reserve
 from flinkish._core.wheel_lists cimport (
     wheel_buckets, wheel_ctz, wheel_empty_bucket, wheel_lessen, wheel_link, wheel_prefetch,
-    wheel_retire, wheel_tick, wheel_unlink,
+    wheel_retire, wheel_tick, wheel_unlink, wheel_vacate,
 )
 
 cdef enum:
@@ -248,20 +248,47 @@ cdef int wheel_add_many(Wheel* wheel, const int64_t* expirations, const int64_t*
 
 cdef size_t wheel_cancel_many(Wheel* wheel, const int64_t* handles, size_t count) noexcept nogil:
     # Three steps at three rows, so that a row finds its node and both neighbours in the cache.
+    # Local names: the compiler must think that any store into a node may change the wheel.
+    cdef WheelNode* node = wheel.node
+    cdef uint32_t* state = wheel.state
+    cdef int64_t top = wheel.top
     cdef size_t row, cancelled = 0
     cdef int64_t handle
+    cdef int32_t index, next, prev
+    cdef int32_t vacant = wheel.free
+    cdef uint32_t generation, objects = 0
     for row in range(min(count, <size_t>2 * AHEAD)):
         _prefetch_timer(wheel, handles[row])
     for row in range(count):
         if row + 2 * AHEAD < count:
             _prefetch_timer(wheel, handles[row + 2 * AHEAD])
-        if row + AHEAD < count:
-            handle = handles[row + AHEAD] & (WHEEL_TIMERS - 1)
-            if handle < wheel.top:
-                wheel_prefetch(&wheel.node[wheel.node[handle].next])
-                if wheel.node[handle].prev != WHEEL_UNLINKED:
-                    wheel_prefetch(&wheel.node[wheel.node[handle].prev])
-        cancelled += _cancel(wheel, handles[row])
+            index = <int32_t>(handles[row + AHEAD] & (WHEEL_TIMERS - 1))
+            if index < top and node[index].prev != WHEEL_UNLINKED:
+                wheel_prefetch(&node[node[index].next])
+                wheel_prefetch(&node[node[index].prev])
+        handle = handles[row]
+        index = <int32_t>(handle & (WHEEL_TIMERS - 1))
+        if index >= top:
+            continue
+        generation = state[index]
+        prev = node[index].prev
+        if <int64_t>(generation >> 1) != handle >> WHEEL_INDEX_BITS or prev == WHEEL_UNLINKED:
+            continue
+        next = node[index].next
+        node[prev].next = next
+        node[next].prev = prev
+        if next == prev and next < 0:
+            wheel_vacate(wheel, <uint32_t>~next)
+        node[index].prev = WHEEL_UNLINKED
+        node[index].next = vacant
+        vacant = index
+        state[index] = (generation | 1) + 1
+        objects += generation & 1
+        cancelled += 1
+    wheel.free = vacant
+    wheel.objects -= objects
+    if cancelled != 0:
+        wheel_lessen(wheel, cancelled)
     return cancelled
 
 

@@ -37,12 +37,27 @@ class ScheduledFuture(Future[None]):
 
     The future of a periodic callback ends only by ``cancel``.  ``dequeue`` takes the callback
     out of its queue and says whether it was there.
+
+    A million may be pending, and hardly any is waited for: the condition that makes up most of a
+    `concurrent.futures.Future`, in time and memory, is made when it is first used.
     """
 
     def __init__(self, dequeue: Callable[[], bool] = lambda: True) -> None:
-        super().__init__()
+        # What Future's own __init__ does, but for the condition.
+        self._state = "PENDING"
+        self._result: None = None
+        self._exception: BaseException | None = None
+        self._waiters = []
+        self._done_callbacks: list[Callable[[Future[None]], object]] = []
         self._dequeue = dequeue
         self._unnotified = iter((True,))
+
+    @property
+    def _condition(self) -> threading.Condition:  # type: ignore[override]
+        made: threading.Condition | None = self.__dict__.get("_made")
+        # Several threads may come here at once: one of theirs is taken by all.
+        made = made or self.__dict__.setdefault("_made", threading.Condition())
+        return made
 
     def cancel(self) -> bool:
         """Take the callback out of the queue at once (Flink: A.60); False if it runs or ran."""
@@ -123,11 +138,20 @@ class _Task:
     ``handle`` is of the wheel, or None while the callback is not in it.
     """
 
-    __slots__ = ("callback", "deadline", "fixed_rate", "future", "handle", "period", "timestamp")
+    __slots__ = (
+        *("callback", "deadline", "fixed_rate", "future", "handle", "period", "service"),
+        "timestamp",
+    )
 
     def __init__(
-        self, callback: ProcessingTimeCallback, timestamp: int, period: int, fixed_rate: bool
+        self,
+        service: SystemProcessingTimeService,
+        callback: ProcessingTimeCallback,
+        timestamp: int,
+        period: int,
+        fixed_rate: bool,
     ) -> None:
+        self.service = service
         self.callback = callback
         self.timestamp = timestamp
         self.period = period
@@ -135,6 +159,9 @@ class _Task:
         self.deadline = 0
         self.handle: int | None = None
         self.future: ScheduledFuture
+
+    def dequeue(self) -> bool:
+        return self.service._remove(self)
 
 
 @dataclass(frozen=True)
@@ -229,7 +256,7 @@ class SystemProcessingTimeService(ProcessingTimeService):
         """Call ``callback(timestamp)`` one millisecond after ``timestamp``, at once if past."""
         timestamp = check_timestamp(timestamp)
         delay = delay_until(timestamp, self._clock())
-        return self._schedule(_Task(callback, timestamp, 0, False), delay)
+        return self._schedule(_Task(self, callback, timestamp, 0, False), delay)
 
     def schedule_at_fixed_rate(
         self, callback: ProcessingTimeCallback, initial_delay: DurationLike, period: DurationLike
@@ -253,7 +280,7 @@ class SystemProcessingTimeService(ProcessingTimeService):
     ) -> ScheduledFuture:
         delay = to_millis(initial_delay, "initial_delay", minimum=0)
         step = to_millis(period, "period", minimum=1)
-        return self._schedule(_Task(callback, self._clock() + delay, step, fixed_rate), delay)
+        return self._schedule(_Task(self, callback, self._clock() + delay, step, fixed_rate), delay)
 
     def _schedule(self, task: _Task, delay: int) -> ScheduledFuture:
         if not callable(task.callback):
@@ -265,7 +292,7 @@ class SystemProcessingTimeService(ProcessingTimeService):
                 raise IllegalStateError(
                     f"the timer service {self._name!r} is shut down and takes no more callbacks"
                 )
-            task.future = ScheduledFuture(lambda: self._remove(task))
+            task.future = future = ScheduledFuture(task.dequeue)
             if self._state is _State.QUIESCED:
                 return ScheduledFuture()
             task.deadline = min(time.monotonic_ns() + delay * _NANOS, MAX_TIMESTAMP)
@@ -274,7 +301,7 @@ class SystemProcessingTimeService(ProcessingTimeService):
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                 self._thread.start()
-        return task.future
+        return future
 
     def _enqueue(self, task: _Task) -> None:
         at = -(-task.deadline // _NANOS)
@@ -287,19 +314,24 @@ class SystemProcessingTimeService(ProcessingTimeService):
         with self._changed:
             queued = task.handle is not None and self._wheel.cancel(task.handle)
             self._cancelled += queued
+            if queued:
+                del task.future  # which refers to the task: no work for the garbage collector
         return queued
 
     # --- the thread
 
     def _run(self) -> None:
         while (task := self._next()) is not None:
-            if task.period == 0 and not task.future.set_running_or_notify_cancel():
-                continue
-            self._call(task)
+            future = task.future
             if task.period == 0:
-                task.future.set_result(None)
+                del task.future
+                if future.set_running_or_notify_cancel():
+                    self._call(task)
+                    future.set_result(None)
             else:
+                self._call(task)
                 self._again(task)
+            del task, future  # not for as long as the thread sleeps
 
     def _next(self) -> _Task | None:
         """The next task when it is due; None at the end."""

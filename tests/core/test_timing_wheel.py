@@ -267,6 +267,18 @@ def test_batches_of_numbers(rng: np.random.Generator) -> None:
     wheel._check()
 
 
+@pytest.mark.parametrize("size", [2, 3, 1024])
+def test_a_batch_that_needs_levels_and_room_at_once(size: int) -> None:
+    """A level takes its buckets from the room of timers."""
+    times = 2 ** np.arange(63, dtype=np.int64)
+    for rows in (1, 64, 1_000, 70_000):
+        wheel = TimingWheel(1, size, 0)
+        wheel.add_many(np.resize(times, rows), np.arange(rows))
+        wheel._check()
+        assert len(wheel.advance_many(HIGHEST)) == rows
+        wheel._check()
+
+
 def test_batches_of_objects_and_empty_ones() -> None:
     wheel = TimingWheel(1, 8, 0)
     handles = wheel.add_many([3, 1, 2], ["c", "a", 7])

@@ -117,3 +117,33 @@ def test_objects_cross_threads() -> None:
     *kept, first, second = together(*writers, advance, advance)
     assert sorted(first + second) == sorted(chain(*kept))
     wheel._check()
+
+
+def test_columns_that_change_while_they_are_read(rng: np.random.Generator) -> None:
+    """Nobody should, but it must not break the wheel."""
+    wheel = TimingWheel(1, 16, 0)
+    times, numbers = rng.integers(0, 1_000, 20_000), np.arange(20_000)
+    handles = np.zeros(20_000, np.int64)
+    done: list[bool] = []
+
+    def change() -> list[int]:
+        turn = 0
+        while not done:
+            times[:] = 7 ** (turn % 22)
+            handles[::3] = turn
+            turn += 1
+        return []
+
+    def use() -> list[int]:
+        try:
+            for _ in range(20):
+                handles[:] = wheel.add_many(times, numbers)
+                wheel.cancel_many(handles)
+                wheel._check()
+        finally:
+            done.append(True)
+        return []
+
+    together(change, use)
+    wheel.advance_many(2**63 - 1)
+    assert len(wheel) == 0

@@ -28,9 +28,6 @@ cdef enum TaskState:
     CANCELLED
     EXPIRED
 
-cdef enum:
-    NO_HANDLE = -1
-
 cdef class TaskTimer:
     cdef TimingWheel wheel            # its payloads are the tasks
     cdef object clock                 # callable: nanoseconds, never less than before
@@ -45,7 +42,7 @@ cdef class TaskTimer:
 cdef class TimerTask:
     cdef readonly int64_t delay_ms
     cdef int64_t expiration           # ms of the timer's clock, while PENDING
-    cdef int64_t handle
+    cdef int64_t handle               # of the wheel, or NO_HANDLE: -1
     cdef TaskTimer timer              # while PENDING
     cdef uint32_t epoch               # how many times it was added
     cdef int8_t state_code

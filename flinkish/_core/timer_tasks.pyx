@@ -1,12 +1,14 @@
 """Timer tasks and the timer that holds them; described in ``timer_tasks.pxd``."""
 
 cimport cython
+from libc.stdint cimport INT64_MAX, INT64_MIN
 
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object value, int* overflow) except? -1
 
-cdef int64_t NEVER = 0x7FFFFFFFFFFFFFFF
-cdef int64_t UNSET = -NEVER - 1       # the delay of a task whose __init__ never ran
+cdef int64_t NEVER = INT64_MAX
+cdef int64_t UNSET = INT64_MIN         # the delay of a task whose __init__ never ran
+cdef int64_t NO_HANDLE = -1
 cdef int64_t NANOS = 1_000_000
 
 

@@ -21,11 +21,10 @@
 # needs it.  `state` and `payload` are columns beside the nodes, the latter only if numbers are
 # held.  16 + 4 bytes a timer, and 8 for the payload.
 #
-# Life of a timer: linked -> cancelled, and its index is free; or linked -> taken (by
-# wheel_collect of
-# wheel_clock.pxd) -> free, or linked again.  A handle is
-# generation << 28 | index; the generation goes on when the index becomes free, and outlives the
-# memory (`newborn`), so a stale handle is refused.
+# Life of a timer: linked -> cancelled, and its index is free; or linked -> taken (by wheel_collect
+# of wheel_clock.pxd) -> free, or linked again.  A handle is generation << 28 | index; the
+# generation (31 bits) goes on when the index becomes free, and outlives the memory (`newborn`), so
+# a stale handle is refused.
 #
 # Threads: none of this locks.  Errors: 0 or a negative errno; after one the wheel is as it was.
 

@@ -3,10 +3,9 @@
 from functools import partial
 
 cimport cython
-from cpython.exc cimport PyErr_WriteUnraisable
 from libc.stdlib cimport free, realloc
 
-from flinkish._core.delayed_lock cimport CIRCLE, HELD
+from flinkish._core.delayed_lock cimport CIRCLE, HELD, LockedTask
 
 
 cdef class OperationHome:
@@ -205,15 +204,11 @@ cdef class DelayedOperation(LockedTask):
             self.home._deadlock(self, owner, why == CIRCLE)
         return 0
 
-    cdef int _serve(self, object request) except -1:
-        try:
-            request()
-        except BaseException as error:
-            if self.home is not None:
-                self.home._report(self, error)
-            else:
-                PyErr_WriteUnraisable(self)
-        return 0
+    cdef object _serve(self, object request):
+        error = LockedTask._serve(self, request)
+        if error is not None and self.home is not None:
+            return self.home._report(self, error)
+        return error
 
     # --- where it is watched
 

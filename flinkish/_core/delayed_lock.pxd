@@ -52,4 +52,4 @@ cdef class LockedTask(TimerTask):
     # Hooks of the operation.
     cdef long long _patience(self) except -1                   # microseconds
     cdef int _stuck(self, unsigned long owner, int why) except -1
-    cdef int _serve(self, object request) except -1
+    cdef object _serve(self, object request)                   # an error to raise, or None

@@ -13,3 +13,6 @@ class Parker:
 @disjoint_base
 class LockedTask(TimerTask):
     """A timer task with a re-entrant, fair lock that is part of no deadlock."""
+
+    @property
+    def _waiters(self) -> int: ...

@@ -64,12 +64,12 @@ cdef class Parker:
 
     cdef int wait(self, long long micros) except -1:
         """1: woken; 0: not in time.  Raises what a signal handler raises."""
-        cdef int status
-        with nogil:
-            status = PyThread_acquire_lock_timed(self.gate, micros, 1)
-        if status == PY_LOCK_INTR:
-            PyErr_CheckSignals()
-            return self.wait(micros)
+        cdef int status = PY_LOCK_INTR
+        while status == PY_LOCK_INTR:
+            with nogil:
+                status = PyThread_acquire_lock_timed(self.gate, micros, 1)
+            if status == PY_LOCK_INTR:
+                PyErr_CheckSignals()
         return status == PY_LOCK_ACQUIRED
 
     cdef void wake(self) noexcept:
@@ -157,6 +157,7 @@ cdef class LockedTask(TimerTask):
     cdef int _unlock(self) except -1:
         cdef Parker next_one = None
         cdef list requests
+        cdef object failed = None
         while True:
             with cython.critical_section(self):
                 if self.depth > 1:
@@ -175,9 +176,16 @@ cdef class LockedTask(TimerTask):
             if requests is None:
                 if next_one is not None:
                     next_one.wake()
+                if failed is not None:
+                    raise failed
                 return 0
             for request in requests:
-                self._serve(request)
+                failed = self._serve(request) or failed
+
+    @property
+    def _waiters(self):
+        """How many threads wait for the lock."""
+        return len(self.waiters) if self.waiters is not None else 0
 
     cdef long long _patience(self) except -1:
         return 10_000_000
@@ -185,6 +193,8 @@ cdef class LockedTask(TimerTask):
     cdef int _stuck(self, unsigned long owner, int why) except -1:
         return 0
 
-    cdef int _serve(self, object request) except -1:
-        request()
-        return 0
+    cdef object _serve(self, object request):
+        try:
+            request()
+        except BaseException as error:
+            return error

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
@@ -22,7 +21,6 @@ from flinkish.common.errors import (
     RejectedExecutionError,
 )
 from flinkish.purgatory.later import CompletesLater
-from flinkish.purgatory.manual_timer import ManualTimer
 from flinkish.purgatory.system_timer import SystemTimer
 from flinkish.purgatory.timer import Timer
 
@@ -30,7 +28,6 @@ __all__ = ["DelayedOperationPurgatory", "PurgatoryStatistics"]
 
 log = logging.getLogger("flinkish.purgatory")
 
-POLL_MS = 200  # of the reaper (Kafka: K.16)
 PATIENCE_MS = 10_000  # to wait for the lock of an operation
 PATIENCE_IN_DEBUG_MS = 500
 
@@ -56,7 +53,7 @@ class DelayedOperationPurgatory(watch_lists.WatchLists, CompletesLater):
     `name` is for logs and threads.  `timer` is whose time counts, and stays the caller's to
     close; by default a SystemTimer of the purgatory's own.  Every `purge_interval` completions
     the memory of watch lists that are no longer needed is given back; completed operations
-    themselves leave at once (Kafka: P.7).  With `reaper_enabled` a thread moves the timer;
+    themselves leave at once (Kafka: P.7).  With `reaper_enabled` the timer's own thread moves it;
     without, `advance_clock` does.  In `debug` (on under ``python -X dev``) a thread that waits
     too long for an operation gets a DeadlockError; otherwise that is logged and counted.  Either
     way the request is not lost.
@@ -81,12 +78,12 @@ class DelayedOperationPurgatory(watch_lists.WatchLists, CompletesLater):
                 f"purge_interval is {purge_interval!r}: a number of operations, at least 1, is "
                 "needed"
             )
-        if reaper_enabled and isinstance(timer, ManualTimer):
+        if timer is not None and reaper_enabled and not timer.drives_itself:
             raise IllegalArgumentError(
-                f"{timer!r} is moved by hand, so a reaper cannot: pass reaper_enabled=False"
+                f"{timer!r} has no reaper, it is moved by hand: pass reaper_enabled=False"
             )
         self._own_timer = timer is None
-        self._timer = SystemTimer(name, reaper_enabled=False) if timer is None else timer
+        self._timer = SystemTimer(name, reaper_enabled=reaper_enabled) if timer is None else timer
         watch_lists.WatchLists.__init__(self, self._timer)
         CompletesLater.__init__(self, name)
         self.name = name
@@ -98,32 +95,25 @@ class DelayedOperationPurgatory(watch_lists.WatchLists, CompletesLater):
         self._deadlocks = 0
         self._completed_by_shutdown = 0
         self._left_at_purge = 0
-        self._reaper: threading.Thread | None = None
         if reaper_enabled:
-            self._reaper = threading.Thread(target=self._reap, name=f"reaper-{name}", daemon=True)
-            self._reaper.start()
+            self._timer._add_chore(self._purge)
 
     # --- time
 
     def advance_clock(self, timeout_ms: DurationLike = 0) -> bool:
         """Expire what is due, waiting at most ``timeout_ms`` for the first of it; whether any was.
 
-        With a ManualTimer the clock moves by that much.
+        With a ManualTimer the clock moves by that much; with a reaper this only waits for it.
         """
         any_due = self._timer.advance_clock(to_millis(timeout_ms, "timeout_ms", minimum=0))
+        self._purge()
+        return any_due
+
+    def _purge(self) -> None:
         left = self.left
         if left - self._left_at_purge > self.purge_interval:
             self._left_at_purge = left
             self._trim()
-        return any_due
-
-    def _reap(self) -> None:
-        while not self.closed and not self._timer.closed:
-            try:
-                self.advance_clock(POLL_MS)
-            except Exception:  # of memory, for instance: time must go on
-                log.exception("purgatory %s could not expire and tries again", self.name)
-                time.sleep(0.1)
 
     # --- the end
 
@@ -144,10 +134,9 @@ class DelayedOperationPurgatory(watch_lists.WatchLists, CompletesLater):
                 self._report(operation, error)
             self._completed_by_shutdown += done
         self._stop_completer()
+        self._timer._remove_chore(self._purge)
         if self._own_timer:
             self._timer.close()
-        if self._reaper is not None and self._reaper is not threading.current_thread():
-            self._reaper.join()
         self._trim()
 
     def __enter__(self) -> DelayedOperationPurgatory:

@@ -23,6 +23,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 
 from flinkish._core.timer_tasks import DueTasks
@@ -33,6 +34,7 @@ from flinkish.purgatory.timer import Timer, TimerStatistics, log
 __all__ = ["SystemTimer"]
 
 HAND_OVER = 8_192  # tasks
+POLL_S = 0.2  # how long the reaper sleeps at most, if it has something else to do (Kafka: K.16)
 THREADS_OF_A_STRANGER = 8  # runners for an executor that does not say how many threads it has
 
 
@@ -65,7 +67,8 @@ class SystemTimer(Timer):
         self._own_executor = executor is None
         self._executor = executor or ThreadPoolExecutor(1, f"executor-{name}")
         self._threads = int(getattr(self._executor, "_max_workers", THREADS_OF_A_STRANGER))
-        self._reaper_enabled = reaper_enabled
+        self._reaper_enabled = self.drives_itself = reaper_enabled
+        self._chores: tuple[Callable[[], object], ...] = ()  # of the reaper, after each pass
         self._reaper: threading.Thread | None = None
         self._alarm = threading.Event()
         self._lock = threading.RLock()  # a finalizer may come back to its own thread's timer
@@ -120,7 +123,9 @@ class SystemTimer(Timer):
     def _reap(self) -> None:
         while not self.closed:
             try:
-                expired = self._expire_next(None)
+                expired = self._expire_next(POLL_S if self._chores else None)
+                for chore in self._chores:
+                    chore()
             except Exception:  # of memory, for instance: time must go on
                 log.exception("timer %s could not expire tasks and tries again", self.name)
                 time.sleep(0.1)
@@ -129,6 +134,15 @@ class SystemTimer(Timer):
                 with self._changed:
                     self._passes += 1
                     self._changed.notify_all()
+
+    def _add_chore(self, chore: Callable[[], object]) -> None:
+        with self._lock:
+            self._chores += (chore,)
+        self._alarm.set()
+
+    def _remove_chore(self, chore: Callable[[], object]) -> None:
+        with self._lock:
+            self._chores = tuple(other for other in self._chores if other != chore)
 
     # --- what the floor calls
 

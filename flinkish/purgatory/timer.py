@@ -50,6 +50,8 @@ class Timer(timer_tasks.TaskTimer):
     Use it in a ``with`` statement, or `close` it.
     """
 
+    drives_itself = False  # whether a thread of its own moves it
+
     def __init__(
         self, name: str, tick_ms: int, wheel_size: int, clock_ns: Callable[[], int]
     ) -> None:
@@ -109,6 +111,12 @@ class Timer(timer_tasks.TaskTimer):
         self._cancelled_by_close += cancelled
         if cancelled:
             log.info("timer %s was closed with %d tasks pending", self.name, cancelled)
+
+    def _add_chore(self, chore: Callable[[], object]) -> None:
+        """Let the thread that moves it do `chore` now and then; nothing if there is none."""
+
+    def _remove_chore(self, chore: Callable[[], object]) -> None:
+        """Forget about it."""
 
     # --- what the floor calls
 

@@ -16,6 +16,12 @@ def purgatory(timer: ManualTimer | None = None, **options: bool) -> DelayedOpera
     return DelayedOperationPurgatory("test", timer=timer, reaper_enabled=False, **options)
 
 
+def until_waited_for(operation: Operation, threads: int = 1) -> None:
+    """Return when so many threads wait for the operation's lock."""
+    while operation._waiters < threads:
+        time.sleep(0.001)
+
+
 def test_the_first_force_complete_wins() -> None:
     """P.1: it cancels the timer and runs `on_complete`."""
     timer, operation = ManualTimer(), Operation(10)
@@ -166,7 +172,7 @@ def test_waiters_get_the_lock_in_their_order() -> None:
         thread = threading.Thread(target=operation.safe_try_complete, name=str(number))
         thread.start()
         waiting.append(thread)
-        time.sleep(0.02)
+        until_waited_for(operation, number + 1)
     go_on.set()
     for thread in [first, *waiting]:
         ended(thread)
@@ -220,22 +226,16 @@ def test_a_completion_that_would_close_a_circle_is_left_with_the_holder() -> Non
     def second(self: Scripted) -> bool:
         if self.tries == 3:
             ready.wait()
-            while not waiting(one_thread):
-                time.sleep(0.001)
+            until_waited_for(two)
             assert one.force_complete()  # must not wait, and yet it is the winner
             assert one.is_completed()
             order.append("second tried")
         return False
 
-    def waiting(thread: threading.Thread) -> bool:
-        time.sleep(0.05)
-        return thread.is_alive()
-
     one, two = Scripted(attempt=first), Scripted(attempt=second)
     home.try_complete_else_watch(one, ["one"])
     home.try_complete_else_watch(two, ["two"])
-    one_thread = threading.Thread(target=one.safe_try_complete)
-    one_thread.start()
+    one_thread = in_thread(one.safe_try_complete)
     two_thread = in_thread(two.safe_try_complete)
     ended(one_thread)
     ended(two_thread)
@@ -315,3 +315,40 @@ def test_an_expiry_that_is_stuck_is_left_with_the_holder() -> None:
     ended(holder)
     assert operation.events == ["complete", "expiration"]
     assert (home.watched(), home.num_delayed()) == (0, 0)
+
+
+def test_what_was_left_raises_where_it_is_served() -> None:
+    """Without a purgatory to report to, the holder gets it, and the lock is free all the same."""
+    ready = threading.Barrier(2, timeout=30)
+    left = threading.Event()
+    errors: list[BaseException] = []
+
+    def fail() -> None:
+        raise ValueError("served")
+
+    def first(self: Scripted) -> bool:
+        ready.wait()
+        two.safe_try_complete()  # waits, until the other thread has left its request
+        return False
+
+    def second(self: Scripted) -> bool:
+        if not left.is_set():
+            ready.wait()
+            until_waited_for(two)
+            assert not one.safe_try_complete_or_else(fail)
+            left.set()
+        return False
+
+    def run_first() -> None:
+        try:
+            one.safe_try_complete()
+        except ValueError as error:
+            errors.append(error)
+
+    one = Scripted(attempt=lambda self: first(self) if self.tries == 1 else False)
+    two = Scripted(attempt=second)
+    one_thread = in_thread(run_first)
+    ended(in_thread(two.safe_try_complete))
+    ended(one_thread)
+    assert [str(error) for error in errors] == ["served"]
+    assert one.force_complete()

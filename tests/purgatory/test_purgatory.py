@@ -1,6 +1,7 @@
 """The purgatory, by hand: Kafka's cases, and what ours does otherwise."""
 
 import gc
+import threading
 import time
 import weakref
 from collections.abc import Callable
@@ -14,7 +15,12 @@ from flinkish.common.errors import (
     IllegalStateError,
     RejectedExecutionError,
 )
-from flinkish.purgatory import DelayedOperationPurgatory, ManualTimer, SystemTimer
+from flinkish.purgatory import (
+    DelayedOperationPurgatory,
+    ManualTimer,
+    SystemTimer,
+    system_timer,
+)
 from tests.purgatory.operations import Operation, Scripted
 
 
@@ -345,6 +351,28 @@ def test_a_reaper_of_its_own() -> None:
     assert waits.events == ["complete"]
 
 
+def test_advance_clock_waits_for_the_reaper() -> None:
+    """K.4."""
+    with DelayedOperationPurgatory("waits") as home:
+        assert not home.advance_clock(0)
+        home.try_complete_else_watch(operation := Operation(5), ["a"])
+        assert home.advance_clock(30_000)
+        assert operation.expired.wait(30)
+        assert not home.advance_clock(1)
+
+
+def test_the_reaper_gives_memory_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """P.10: without anybody calling advance_clock, and without anything expiring."""
+    monkeypatch.setattr(system_timer, "POLL_S", 0.001)
+    trimmed = threading.Event()
+    with DelayedOperationPurgatory("trims", purge_interval=5) as home:
+        monkeypatch.setattr(home, "_trim", trimmed.set)
+        for _ in range(7):
+            home.try_complete_else_watch(operation := Operation(), ["a"])
+            operation.force_complete()
+        assert trimmed.wait(30)
+
+
 def test_without_a_reaper_time_stands_still() -> None:
     home = DelayedOperationPurgatory("still", reaper_enabled=False)
     home.try_complete_else_watch(operation := Operation(1), ["a"])
@@ -376,6 +404,7 @@ def test_a_timer_for_several_purgatories() -> None:
     [
         lambda: DelayedOperationPurgatory("bad", purge_interval=0),
         lambda: DelayedOperationPurgatory("bad", timer=ManualTimer()),
+        lambda: DelayedOperationPurgatory("bad", timer=SystemTimer("t", reaper_enabled=False)),
     ],
 )
 def test_bad_arguments(make: Callable[[], DelayedOperationPurgatory]) -> None:

@@ -21,6 +21,8 @@ __all__ = [
     "IllegalArgumentError",
     "IllegalStateError",
     "IncompatibleStateError",
+    "MailboxClosedError",
+    "MailboxTimeoutError",
     "MissingDependencyError",
     "NullKeyError",
     "RejectedExecutionError",
@@ -218,3 +220,11 @@ class DeadlockError(IllegalStateError):
 
 class FutureTimeoutError(FlinkishError, TimeoutError):
     """A future was not done when the time of its DelayedFuture was over (Kafka: P.12)."""
+
+
+class MailboxClosedError(IllegalStateError):
+    """A mailbox that is quiesced takes in no mail, and one that is closed gives out none."""
+
+
+class MailboxTimeoutError(FlinkishError, TimeoutError):
+    """No mail came while somebody waited for it."""

@@ -1,7 +1,7 @@
 """What tests of functions and operators use: harnesses, and time by hand.
 
-Owns: harnesses around one operator, the test clock.
-Uses: ``_core``, ``common``, ``metrics``, ``time``, ``functions``, ``operators``.
+Owns: harnesses around one operator, the test clock, a mailbox that runs step by step.
+Uses: ``_core``, ``common``, ``metrics``, ``mailbox``, ``time``, ``functions``, ``operators``.
 Must not: be imported by any room, or need pytest.
 """
 
@@ -10,11 +10,13 @@ from flinkish.testing.harness import (
     OneInputStreamOperatorTestHarness,
     ProcessFunctionTestHarnesses,
 )
+from flinkish.testing.mailbox import SteppingMailbox
 from flinkish.testing.processing_time import TestProcessingTimeService
 
 __all__ = [
     "KeyedOneInputStreamOperatorTestHarness",
     "OneInputStreamOperatorTestHarness",
     "ProcessFunctionTestHarnesses",
+    "SteppingMailbox",
     "TestProcessingTimeService",
 ]

@@ -1,0 +1,40 @@
+"""One thread owns the state; whoever wants to touch it sends a mail.
+
+Owns: mailboxes, the loop of the mailbox thread, executors that hand work to it.
+Uses: ``_core``, ``common``, ``metrics``.
+Must not: start a thread, or know what the default action does.
+"""
+
+from flinkish.mailbox.action_executor import (
+    StreamTaskActionExecutor,
+    SynchronizedStreamTaskActionExecutor,
+)
+from flinkish.mailbox.executor import MailboxExecutor, MailboxFuture
+from flinkish.mailbox.mails import MAX_PRIORITY, MIN_PRIORITY, Mail, MailOptions
+from flinkish.mailbox.metrics import LatencyTimers, MailboxMetrics
+from flinkish.mailbox.processor import (
+    MailboxController,
+    MailboxProcessor,
+    MailboxStatistics,
+    Suspension,
+)
+from flinkish.mailbox.task_mailbox import MailboxState, TaskMailbox
+
+__all__ = [
+    "MAX_PRIORITY",
+    "MIN_PRIORITY",
+    "LatencyTimers",
+    "Mail",
+    "MailOptions",
+    "MailboxController",
+    "MailboxExecutor",
+    "MailboxFuture",
+    "MailboxMetrics",
+    "MailboxProcessor",
+    "MailboxState",
+    "MailboxStatistics",
+    "StreamTaskActionExecutor",
+    "Suspension",
+    "SynchronizedStreamTaskActionExecutor",
+    "TaskMailbox",
+]

@@ -102,7 +102,8 @@ class WheelTimeout:
 
     Life cycle: created, active inside the block, then finished or expired.  On expiry the task
     is cancelled, and what leaves the block is a `TimeoutError`, unless somebody else cancelled
-    the task, too: then the cancellation goes on (counted by ``Task.uncancel`` from Python 3.11).
+    the task, too: then the cancellation goes on (Python 3.10 does not count cancellations, and there
+    it is a `TimeoutError`).
     """
 
     __slots__ = ("_cancelling", "_handle", "_state", "_task", "_timer", "_when")

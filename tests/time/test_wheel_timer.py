@@ -274,7 +274,9 @@ def test_a_cancellation_from_outside_goes_on() -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        with pytest.raises(asyncio.CancelledError):
+        # Python 3.10 counts no cancellations, so there the two cannot be told apart.
+        counts = hasattr(asyncio.Task, "uncancel")
+        with pytest.raises(asyncio.CancelledError if counts else TimeoutError):
             await asyncio.create_task(work(True))
         assert len(timer) == 0
 

@@ -102,8 +102,8 @@ class WheelTimeout:
 
     Life cycle: created, active inside the block, then finished or expired.  On expiry the task
     is cancelled, and what leaves the block is a `TimeoutError`, unless somebody else cancelled
-    the task, too: then the cancellation goes on (Python 3.10 does not count cancellations, and there
-    it is a `TimeoutError`).
+    the task, too: then the cancellation goes on (but on Python 3.10, which does not count
+    cancellations, it is a `TimeoutError`).
     """
 
     __slots__ = ("_cancelling", "_handle", "_state", "_task", "_timer", "_when")

@@ -112,14 +112,14 @@ class CountAndTimer(KeyedProcessFunction):
         yield ctx.get_current_key(), self.count.value()
 
 
-def run(spark: SparkSession, space: Workspace) -> list[dict[str, Any]]:
-    """Run the function over all input that is not in the checkpoint yet; facts of each batch."""
+def operator(spark: SparkSession, space: Workspace) -> fs.ProcessedStream:
+    """The function over the files of the input, two a batch."""
     frame = (
         spark.readStream.schema(INPUT)
         .option("maxFilesPerTrigger", 2)
         .parquet(str(space.path / "in"))
     )
-    stream = (
+    return (
         fs.DataStream(frame)
         .assign_timestamps_and_watermarks(
             WatermarkStrategy.for_monotonous_timestamps(), column="ts"
@@ -132,8 +132,13 @@ def run(spark: SparkSession, space: Workspace) -> list[dict[str, Any]]:
             state=fs.StateSettings(table_dir=str(space.path / "tables")),
         )
     )
+
+
+def run(spark: SparkSession, space: Workspace) -> list[dict[str, Any]]:
+    """Run the function over all input that is not in the checkpoint yet; facts of each batch."""
     query = (
-        stream.to_df()
+        operator(spark, space)
+        .to_df()
         .writeStream.format("noop")
         .option("checkpointLocation", str(space.path / "checkpoint"))
         .trigger(availableNow=True)

@@ -4,8 +4,9 @@
 
 10k keys, 100k-row batches: a count and one timer a key, by flinkish, and by transformWithState
 on rows and transformWithStateInPandas, each with Spark's default settings of the RocksDB store
-and with those that flinkish.spark.configure makes.  Rows/s are medians over the batches behind
-the first four, in which the JVM warms up; each way has a query of its own over the same files.
+and with those that flinkish.spark.configure makes.  Each way has a query of its own over the same
+files, which runs for a minute; the first half of it warms the JVM up, and rows/s are of the
+median batch of the second.
 """
 
 from __future__ import annotations
@@ -13,17 +14,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
-from _common import BATCH_MS, INPUT, START_MS, TIMER_MS, Workspace, median, run, session
-from pyspark.sql import Row, SparkSession
+from _common import BATCH_MS, INPUT, START_MS, TIMER_MS, Workspace, median, operator, session
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 import flinkish.spark.session as fs
 
 KEYS = 10_000
 ROWS = 100_000
-BATCHES = 10
-WARM_UP = 4
+BATCHES = 100
+RUN_S = 60
+WARM_UP_S = 30
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 
@@ -94,19 +97,23 @@ def sparks_own(spark: SparkSession, space: Workspace, way: str, settings: str) -
         frame = grouped.transformWithState(OnRows(), schema, "Append", "EventTime")
     else:
         frame = grouped.transformWithStateInPandas(InPandas(), schema, "Append", "EventTime")
+    return rate(frame, space, f"{way} {settings}")
+
+
+def rate(frame: DataFrame, space: Workspace, name: str) -> float:
+    """Rows/s of a query once it is warm."""
     query = (
         frame.writeStream.format("noop")
-        .option("checkpointLocation", str(space.path / f"{way} {settings}"))
-        .trigger(availableNow=True)
+        .option("checkpointLocation", str(space.path / name))
         .start()
     )
-    query.awaitTermination()
-    seconds = [
-        progress["batchDuration"] / 1000
-        for progress in query.recentProgress
-        if progress["numInputRows"]
-    ]
-    return ROWS / median(seconds[WARM_UP:])
+    query.awaitTermination(RUN_S)
+    query.stop()
+    full = [each["batchDuration"] for each in query.recentProgress if each["numInputRows"]]
+    ends = np.cumsum(full)
+    return ROWS / median(
+        [ms / 1000 for ms, end in zip(full, ends, strict=True) if end > WARM_UP_S * 1000]
+    )
 
 
 def main() -> None:
@@ -114,8 +121,7 @@ def main() -> None:
     with Workspace() as space:
         for batch in range(BATCHES):
             space.put_touching(KEYS, KEYS, ROWS, START_MS + batch * BATCH_MS)
-        facts = run(spark, space)
-        ours = ROWS / median([fact["seconds"] for fact in facts[WARM_UP:]])
+        ours = rate(operator(spark, space).to_df(), space, "flinkish")
         print(f"{'flinkish':<47}{ours:>12,.0f} rows/s", flush=True)
         for settings in ("flinkish's", "default"):
             if settings == "default":

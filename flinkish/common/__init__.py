@@ -9,6 +9,7 @@ from flinkish.common.durations import Duration, DurationLike, Instant, Time, to_
 from flinkish.common.elements import (
     MAX_TIMESTAMP,
     MIN_TIMESTAMP,
+    CancelCheckpointMarker,
     CheckpointBarrier,
     LatencyMarker,
     StreamElement,
@@ -28,6 +29,7 @@ from flinkish.common.watermark_strategy import (
 __all__ = [
     "MAX_TIMESTAMP",
     "MIN_TIMESTAMP",
+    "CancelCheckpointMarker",
     "CheckpointBarrier",
     "Duration",
     "DurationLike",

@@ -12,6 +12,7 @@ from flinkish.common.errors import TimestampError
 __all__ = [
     "MAX_TIMESTAMP",
     "MIN_TIMESTAMP",
+    "CancelCheckpointMarker",
     "CheckpointBarrier",
     "LatencyMarker",
     "StreamElement",
@@ -114,3 +115,10 @@ class CheckpointBarrier(StreamElement):
 
     id: int
     timestamp: int
+
+
+@dataclass(frozen=True, slots=True)
+class CancelCheckpointMarker(StreamElement):
+    """There is no checkpoint ``checkpoint_id`` at its sender, so whoever waits for it need not."""
+
+    checkpoint_id: int

@@ -13,6 +13,8 @@ from typing import Any
 
 __all__ = [
     "ArgumentTypeError",
+    "CancelTaskError",
+    "CheckpointError",
     "CheckpointStorageError",
     "CorruptStateError",
     "DeadlockError",
@@ -30,6 +32,7 @@ __all__ = [
     "SerializationError",
     "StateError",
     "StateMigrationError",
+    "TaskCancellationError",
     "TimestampError",
     "UnknownColumnError",
     "UnsupportedOperationError",
@@ -228,3 +231,30 @@ class MailboxClosedError(IllegalStateError):
 
 class MailboxTimeoutError(FlinkishError, TimeoutError):
     """No mail came while somebody waited for it."""
+
+
+class CheckpointError(FlinkishError):
+    """A checkpoint did not come about.
+
+    ``reason`` is the name of a CheckpointFailureReason, ``checkpoint_id`` the checkpoint, None if
+    it did not get as far as an id.
+    """
+
+    def __init__(
+        self, message: str, *, reason: str | None = None, checkpoint_id: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.checkpoint_id = checkpoint_id
+
+
+class CancelTaskError(FlinkishError):
+    """The task was cancelled; raised in a source function that goes on emitting, to end it."""
+
+
+class TaskCancellationError(FlinkishError, TimeoutError):
+    """A source function did not return after ``cancel``; ``stack`` says where its thread was."""
+
+    def __init__(self, message: str, *, stack: str = "") -> None:
+        super().__init__(message)
+        self.stack = stack

@@ -21,9 +21,12 @@ from flinkish.functions.process import (
     ProcessFunction,
 )
 from flinkish.functions.runtime_context import KeyedStateStore, RuntimeContext
+from flinkish.functions.source import CheckpointedFunction, CheckpointListener, SourceFunction
 
 __all__ = [
     "AggregateFunction",
+    "CheckpointListener",
+    "CheckpointedFunction",
     "CoProcessFunction",
     "FilterFunction",
     "FlatMapFunction",
@@ -36,4 +39,5 @@ __all__ = [
     "ProcessFunction",
     "ReduceFunction",
     "RuntimeContext",
+    "SourceFunction",
 ]

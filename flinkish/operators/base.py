@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 from flinkish.common.elements import StreamElement, StreamRecord, Watermark
 from flinkish.common.errors import IllegalStateError
 from flinkish.common.output_tag import OutputTag
+from flinkish.functions.source import CheckpointListener
 from flinkish.metrics import MetricGroup
 from flinkish.time.key_groups import KeyType
 from flinkish.time.processing_time_service import ProcessingTimeService
@@ -155,6 +156,18 @@ class StreamOperator(ABC):
         """Everything that a restart needs, watermark excepted; ``initialize_state`` takes it."""
         self._require_open("snapshot_state")
         return b""
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """Checkpoint ``checkpoint_id`` is kept; told to a function that is a CheckpointListener."""
+        function = getattr(self, "function", None)
+        if isinstance(function, CheckpointListener):
+            function.notify_checkpoint_complete(checkpoint_id)
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        """Checkpoint ``checkpoint_id`` will never be complete; told likewise."""
+        function = getattr(self, "function", None)
+        if isinstance(function, CheckpointListener):
+            function.notify_checkpoint_aborted(checkpoint_id)
 
     def end_input(self) -> None:
         """The last element has been taken; there may still be timers."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -167,21 +167,36 @@ class KeyedProcessOperator(KeyedOperator):
 
     def process_watermark(self, watermark: Watermark) -> None:
         """Fire the timers that are due, then pass the watermark on (Flink: B.25)."""
-        self._require_open("process_watermark")
+        if self.try_advance_watermark(watermark.timestamp):
+            self.output.emit(watermark)
+
+    def try_advance_watermark(
+        self, watermark: int, should_stop: Callable[[], bool] | None = None
+    ) -> bool:
+        """Fire the timers that are due at ``watermark`` (ms), without passing it on.
+
+        After each timer ``should_stop()`` is asked, and whether the task is cancelled; False if
+        one of them stopped it, and a further call goes on (Flink: A.64).
+        """
+        self._require_open("try_advance_watermark")
         self.table.processing_time = self._clock()
         is_cancelled = self.environment.is_cancelled
         if is_cancelled is not None and is_cancelled():
-            return
+            return False
+        stop = _either(is_cancelled, should_stop)
         try:
-            done = self.process.advance_watermark(watermark.timestamp, is_cancelled)
+            done = self.process.advance_watermark(watermark, stop)
         except Exception as error:
             self._explain(error, "on_timer")
             self._emit()
             raise
         self._emit()
         self._forget_keys()
-        if done:
-            self.output.emit(watermark)
+        return done
+
+    def next_event_time_timer(self) -> int | None:
+        """The time (ms) of the earliest event-time timer of all keys; None without one."""
+        return self.process.next_event_timer()
 
     def _on_processing_time(self, timestamp: int) -> bool:
         self.table.processing_time = self._clock()
@@ -235,6 +250,16 @@ class KeyedProcessOperator(KeyedOperator):
                 self.function.close()
         finally:
             super().close()
+
+
+def _either(
+    first: Callable[[], bool] | None, second: Callable[[], bool] | None
+) -> Callable[[], bool] | None:
+    """Whether one of the two says so; None where neither is given."""
+    if first is None or second is None:
+        return first or second
+    one, other = first, second
+    return lambda: one() or other()
 
 
 def _milliseconds(

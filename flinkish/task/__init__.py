@@ -1,14 +1,58 @@
 """Tasks: operators that run on a mailbox, and the checkpoints they make.
 
-Owns: where checkpoints are kept.
-Uses: ``_core``, ``common``, ``metrics``, ``mailbox``, ``time``, ``operators``.
+Owns: the loop of a task, legacy sources, channels between tasks, checkpoints and where they are
+kept.
+Uses: ``_core``, ``common``, ``metrics``, ``mailbox``, ``time``, ``functions``, ``operators``.
 Must not: know Spark.
 """
 
+from flinkish.task.channel import ElementChannel
 from flinkish.task.checkpoint_storage import (
     DamagedCheckpointWarning,
     FileSystemCheckpointStorage,
     StoredCheckpoint,
 )
+from flinkish.task.checkpoint_types import (
+    AlignmentType,
+    CheckpointFailureReason,
+    CheckpointMetaData,
+    CheckpointOptions,
+    CompletedCheckpoint,
+)
+from flinkish.task.element_io import (
+    InputProcessor,
+    InputStatus,
+    StopMode,
+    StreamTaskInput,
+    StreamTaskOutput,
+)
+from flinkish.task.one_input_task import OneInputStreamTask
+from flinkish.task.responders import CheckpointResponder
+from flinkish.task.source_task import SourceStreamTask
+from flinkish.task.states import TaskState, TaskStatistics
+from flinkish.task.stream_task import StreamTask
+from flinkish.task.watermark_processor import MailboxWatermarkProcessor
 
-__all__ = ["DamagedCheckpointWarning", "FileSystemCheckpointStorage", "StoredCheckpoint"]
+__all__ = [
+    "AlignmentType",
+    "CheckpointFailureReason",
+    "CheckpointMetaData",
+    "CheckpointOptions",
+    "CheckpointResponder",
+    "CompletedCheckpoint",
+    "DamagedCheckpointWarning",
+    "ElementChannel",
+    "FileSystemCheckpointStorage",
+    "InputProcessor",
+    "InputStatus",
+    "MailboxWatermarkProcessor",
+    "OneInputStreamTask",
+    "SourceStreamTask",
+    "StopMode",
+    "StoredCheckpoint",
+    "StreamTask",
+    "StreamTaskInput",
+    "StreamTaskOutput",
+    "TaskState",
+    "TaskStatistics",
+]

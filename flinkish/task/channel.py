@@ -1,0 +1,156 @@
+"""A bounded queue of elements between two tasks of one process.
+
+Invariants, under ``_lock``:
+  C1  ``_readable`` is a future that is not done only if there is nothing to read, neither element
+      nor end.  ``_writable`` likewise only if the queue was full and is not half empty yet.
+  C2  Futures are completed after the lock was given back: their callbacks may call in again.
+      Who completes one has taken it out of its place under the lock, so it is done by one thread.
+Hence no wake-up is lost: whoever finds nothing gets a future of that same state, and whoever
+changes the state completes that very future.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from concurrent.futures import Future
+
+from flinkish.common.elements import StreamElement, StreamRecord
+from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, IllegalStateError
+from flinkish.common.output_tag import OutputTag
+from flinkish.task.element_io import InputStatus, StopMode
+
+__all__ = ["ChannelInput", "ChannelOutput", "ElementChannel"]
+
+_READY: Future[None] = Future()
+_READY.set_result(None)
+
+
+class ElementChannel:
+    """Elements from one task, or from a test, to another.
+
+    ``output`` is the writer's end, ``input`` the reader's.  From ``capacity`` elements on the
+    output is not available until half of it was read; it still takes what comes, for what one
+    element yields is not cut, so a channel may hold more by what one step of its writer emits.
+
+    Threading: safe; ``emit`` and ``poll_next`` never block.
+    """
+
+    def __init__(self, capacity: int = 1024) -> None:
+        if not isinstance(capacity, int) or capacity < 1:
+            raise IllegalArgumentError(
+                f"the capacity of a channel is an int of at least 1, not {capacity!r}"
+            )
+        self.capacity = capacity
+        self._lock = threading.Lock()
+        self._elements: deque[StreamElement] = deque()
+        self._ends: deque[InputStatus] = deque()
+        self._ended = False
+        self._readable: Future[None] = Future()
+        self._writable: Future[None] = _READY
+        self.side_outputs: dict[OutputTag, list[StreamRecord]] = {}
+        self.input = ChannelInput(self)
+        self.output = ChannelOutput(self)
+
+    def __len__(self) -> int:
+        return len(self._elements)
+
+    def drain(self) -> list[StreamElement]:
+        """Take out all elements there are."""
+        with self._lock:
+            elements = list(self._elements)
+            self._elements.clear()
+            room = self._make_room()
+        if room is not _READY:
+            room.set_result(None)
+        return elements
+
+    def _make_room(self) -> Future[None]:
+        """The future to complete, if the queue was full and is half empty now; else ``_READY``.
+
+        Half, for otherwise writer and reader would wake each other for every element.
+        """
+        if self._writable is _READY or len(self._elements) > self.capacity // 2:
+            return _READY
+        room, self._writable = self._writable, _READY
+        return room
+
+    def _put(self, element: StreamElement) -> None:
+        with self._lock:
+            if self._ended:
+                raise IllegalStateError(f"{element!r} was emitted behind the end of the data")
+            self._elements.append(element)
+            if len(self._elements) >= self.capacity and self._writable is _READY:
+                self._writable = Future()
+            news, self._readable = self._readable, _READY
+        if news is not _READY:
+            news.set_result(None)
+
+    def _end(self, mode: StopMode) -> None:
+        with self._lock:
+            if self._ended:
+                return
+            self._ended = True
+            last = InputStatus.END_OF_DATA if mode is StopMode.DRAIN else InputStatus.STOPPED
+            self._ends.extend((last, InputStatus.END_OF_INPUT))
+            news, self._readable = self._readable, _READY
+        if news is not _READY:
+            news.set_result(None)
+
+    def _poll(self) -> StreamElement | InputStatus:
+        with self._lock:
+            if not self._elements:
+                if self._ended:
+                    return self._ends.popleft() if len(self._ends) > 1 else self._ends[0]
+                if self._readable is _READY:
+                    self._readable = Future()
+                return InputStatus.NOTHING_AVAILABLE
+            element = self._elements.popleft()
+            if self._writable is _READY:
+                return element
+            room = self._make_room()
+        if room is not _READY:
+            room.set_result(None)
+        return element
+
+
+class ChannelInput:
+    """The reader's end of a channel."""
+
+    def __init__(self, channel: ElementChannel) -> None:
+        self.poll_next = channel._poll
+        self._channel = channel
+
+    def get_available_future(self) -> Future[None]:
+        """Done as soon as there is an element or the end."""
+        channel = self._channel
+        with channel._lock:
+            if not channel._elements and not channel._ended and channel._readable is _READY:
+                channel._readable = Future()
+            return channel._readable
+
+
+class ChannelOutput:
+    """The writer's end of a channel."""
+
+    def __init__(self, channel: ElementChannel) -> None:
+        self.emit = channel._put
+        self._channel = channel
+
+    def emit_side(self, tag: OutputTag, record: StreamRecord) -> None:
+        """Keep a record of a side output, in the channel's ``side_outputs``."""
+        self._channel.side_outputs.setdefault(tag, []).append(record)
+
+    def is_available(self) -> bool:
+        """Whether the channel has room."""
+        return self._channel._writable is _READY
+
+    def get_available_future(self) -> Future[None]:
+        """Done as soon as the channel has room."""
+        return self._channel._writable
+
+    def end_of_data(self, mode: StopMode = StopMode.DRAIN) -> None:
+        """Nothing follows; said again, nothing happens."""
+        if not isinstance(mode, StopMode):
+            raise ArgumentTypeError(f"mode must be StopMode.DRAIN or .NO_DRAIN, not {mode!r}")
+        self._channel._end(mode)

@@ -1,0 +1,72 @@
+"""The lock between the thread of a legacy source and the mails of its task.
+
+Invariants:
+  L1  ``_owner`` is the thread that holds ``_lock``, or None; only that thread changes it and
+      ``_depth``.
+  L2  ``_gate`` is closed from when the mailbox thread wants the lock until it gives it back.  Other
+      threads pass the gate before they take the lock, so a mail waits for one hold of each other
+      thread at most, however quickly a source's loop takes the lock again.  A bare lock is not
+      fair: the loop would keep mails out for seconds.
+  L3  A thread that holds the lock passes neither gate nor ``before_entry`` again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+__all__ = ["CheckpointLock"]
+
+
+class CheckpointLock:
+    """A re-entrant lock, for ``with``; mails go first.
+
+    ``before_entry()`` is called by other threads than the mailbox thread before they take it: there
+    a source waits for room, without the lock, so back pressure does not keep checkpoints out.
+    """
+
+    def __init__(self, before_entry: Callable[[], object]) -> None:
+        self._before_entry = before_entry
+        self._lock = threading.Lock()
+        self._gate = threading.Event()
+        self._gate.set()
+        self._owner: int | None = None
+        self._depth = 0
+        self._mailbox_thread: int | None = None
+
+    def adopt(self) -> None:
+        """Make the calling thread the one that goes first."""
+        self._mailbox_thread = threading.get_ident()
+
+    def is_held(self) -> bool:
+        """Whether the calling thread holds the lock."""
+        return self._owner == threading.get_ident()
+
+    def __enter__(self) -> CheckpointLock:
+        me = threading.get_ident()
+        if self._owner == me:
+            self._depth += 1
+            return self
+        if me == self._mailbox_thread:
+            self._gate.clear()
+            try:
+                self._lock.acquire()
+            except BaseException:  # Ctrl-C
+                self._gate.set()
+                raise
+        else:
+            self._before_entry()
+            self._gate.wait()
+            self._lock.acquire()
+        self._owner = me
+        self._depth = 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._depth -= 1
+        if self._depth > 0:
+            return
+        self._owner = None
+        self._lock.release()
+        if threading.get_ident() == self._mailbox_thread:
+            self._gate.set()

@@ -1,0 +1,89 @@
+"""What is said about checkpoints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from flinkish.common.errors import IllegalArgumentError
+
+__all__ = [
+    "AlignmentType",
+    "CheckpointFailureReason",
+    "CheckpointMetaData",
+    "CheckpointOptions",
+    "CompletedCheckpoint",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointMetaData:
+    """Checkpoint ``id``, begun at ``timestamp`` (ms since the epoch)."""
+
+    id: int
+    timestamp: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.id, int) or self.id < 0:
+            raise IllegalArgumentError(f"a checkpoint id is an int of at least 0, not {self.id!r}")
+
+
+class AlignmentType(Enum):
+    """How a checkpoint treats what is under way."""
+
+    ALIGNED = "aligned"
+    UNALIGNED = "unaligned"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointOptions:
+    """How a checkpoint is taken.
+
+    The trigger of an ``UNALIGNED`` one is an urgent mail, which passes others (Flink: A.47);
+    barriers pass no elements here, whichever it is.
+    """
+
+    alignment: AlignmentType = AlignmentType.ALIGNED
+
+    def is_unaligned_checkpoint(self) -> bool:
+        """Whether the trigger passes other mails."""
+        return self.alignment is AlignmentType.UNALIGNED
+
+
+@dataclass(frozen=True, slots=True)
+class CompletedCheckpoint:
+    """A checkpoint that is kept: its id, when it began and ended (ms), bytes of state by task."""
+
+    checkpoint_id: int
+    timestamp: int
+    completed_at: int
+    state_sizes: dict[str, int]
+
+
+class CheckpointFailureReason(Enum):
+    """Why a checkpoint did not come about; Flink's names.
+
+    ``counts`` says whether it is held against the job (Flink: F.12): failures of the work itself
+    are, and circumstances that pass are not.
+    """
+
+    MINIMUM_TIME_BETWEEN_CHECKPOINTS = ("The pause since the last checkpoint is too short", False)
+    TOO_MANY_CHECKPOINT_REQUESTS = ("Too many checkpoints have been asked for", False)
+    NOT_ALL_REQUIRED_TASKS_RUNNING = ("Not all tasks are running", False)
+    PERIODIC_SCHEDULER_SHUTDOWN = ("Periodic checkpoints were stopped", False)
+    CHECKPOINT_COORDINATOR_SHUTDOWN = ("The coordinator was shut down", False)
+    CHECKPOINT_COORDINATOR_SUSPEND = ("The coordinator was stopped", False)
+    CHECKPOINT_SUBSUMED = ("A newer checkpoint is complete", False)
+    CHECKPOINT_DECLINED_TASK_NOT_READY = ("A task was not running", False)
+    CHECKPOINT_DECLINED_TASK_CLOSING = ("A task was ending", False)
+    CHECKPOINT_DECLINED_SUBSUMED = ("A newer barrier came first", False)
+    CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER = ("A task was told not to wait for it", False)
+    CHECKPOINT_DECLINED = ("A task declined it", True)
+    CHECKPOINT_EXPIRED = ("It was not complete in time", True)
+    CHECKPOINT_ASYNC_EXCEPTION = ("The state could not be kept", True)
+    TRIGGER_CHECKPOINT_FAILURE = ("It could not be started", True)
+    FINALIZE_CHECKPOINT_FAILURE = ("The collected state could not be kept", True)
+
+    def __init__(self, text: str, counts: bool) -> None:
+        self.text = text
+        self.counts = counts

@@ -1,0 +1,88 @@
+"""How long a task was idle, back-pressured, busy."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from flinkish.metrics import MetricGroup
+
+__all__ = ["PeriodTimer", "TaskIOMetrics"]
+
+_NANOS = 1_000_000
+
+
+class PeriodTimer:
+    """Adds up periods.
+
+    Threading: any; the thread that ends a wait and that of the task may do so at once, and the
+    period counts once.  ``clock`` gives ns.
+    """
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._total = 0
+        self._since: int | None = None
+
+    def mark_start(self) -> None:
+        """A period begins, if none is under way."""
+        with self._lock:
+            if self._since is None:
+                self._since = self._clock()
+
+    def mark_end(self) -> None:
+        """The period ends, if one is under way."""
+        with self._lock:
+            if self._since is not None:
+                self._total += self._clock() - self._since
+                self._since = None
+
+    def nanos(self) -> int:
+        """The sum, the period under way included."""
+        with self._lock:
+            running = 0 if self._since is None else self._clock() - self._since
+            return self._total + running
+
+
+class TaskIOMetrics:
+    """The time of a task: idle without input, back-pressured without room, busy else.
+
+    Mails that run meanwhile are neither (Flink: A.43), so they are busy time.  ``knows_busy`` is
+    False where the task cannot tell: the loop of a legacy source may wait or work, and Flink
+    says NaN; here it is None.
+    """
+
+    def __init__(self, clock: Callable[[], int], group: MetricGroup, knows_busy: bool) -> None:
+        self.idle = PeriodTimer(clock)
+        self.back_pressured = PeriodTimer(clock)
+        self._all = PeriodTimer(clock)
+        self._knows_busy = knows_busy
+        group.gauge("accumulatedIdleTimeMs", self.idle_ms)
+        group.gauge("accumulatedBackPressuredTimeMs", self.back_pressured_ms)
+        group.gauge("accumulatedBusyTimeMs", self.busy_ms)
+
+    def start(self) -> None:
+        """The task runs."""
+        self._all.mark_start()
+
+    def stop(self) -> None:
+        """The task has ended."""
+        self.idle.mark_end()
+        self.back_pressured.mark_end()
+        self._all.mark_end()
+
+    def idle_ms(self) -> int:
+        """Waited for input."""
+        return self.idle.nanos() // _NANOS
+
+    def back_pressured_ms(self) -> int:
+        """Waited for room in the output."""
+        return self.back_pressured.nanos() // _NANOS
+
+    def busy_ms(self) -> int | None:
+        """Did neither, since the task runs."""
+        if not self._knows_busy:
+            return None
+        waited = self.idle.nanos() + self.back_pressured.nanos()
+        return max(self._all.nanos() - waited, 0) // _NANOS

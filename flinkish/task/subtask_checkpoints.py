@@ -1,0 +1,150 @@
+"""One task's part in checkpoints: barriers, snapshots, notifications."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Protocol
+
+from flinkish.common.elements import CancelCheckpointMarker, CheckpointBarrier, StreamElement
+from flinkish.common.errors import CheckpointError
+from flinkish.task.checkpoint_types import CheckpointFailureReason, CheckpointMetaData
+from flinkish.task.responders import CheckpointResponder
+
+__all__ = ["CheckpointedOperator", "SubtaskCheckpoints", "declined"]
+
+
+class CheckpointedOperator(Protocol):
+    """What a task asks of its operator when there are checkpoints."""
+
+    def snapshot_state(self, checkpoint_id: int) -> bytes:
+        """The state."""
+        ...
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """It is kept."""
+        ...
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        """It is not."""
+        ...
+
+
+def declined(
+    name: str, checkpoint_id: int, reason: CheckpointFailureReason, detail: str = ""
+) -> CheckpointError:
+    """The error that a declining task gives."""
+    return CheckpointError(
+        f"task {name!r} declined checkpoint {checkpoint_id}: {reason.text}"
+        + (f" ({detail})" if detail else ""),
+        reason=reason.name,
+        checkpoint_id=checkpoint_id,
+    )
+
+
+class SubtaskCheckpoints:
+    """Takes snapshots, and keeps checkpoint ids in order.
+
+    Ordering: a checkpoint's barrier goes out before its snapshot is taken and nothing is emitted
+    between the two, so the elements before the barrier are those the snapshot knows of.  Ids only
+    rise: an id that is not newer than the last is dropped (Flink: F.14).  A checkpoint that was
+    aborted before it came gets a CancelCheckpointMarker instead of its barrier.
+
+    Threading: the mailbox thread.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        operator: CheckpointedOperator | None,
+        emit: Callable[[StreamElement], None] | None,
+        responder: CheckpointResponder,
+    ) -> None:
+        self._name = name
+        self._operator = operator
+        self._emit = emit
+        self.responder = responder
+        self.last_id = -1
+        self.last_completed_id = -1
+        self._aborted: set[int] = set()
+        self.taken = 0
+        self.declined = 0
+
+    def perform(self, meta: CheckpointMetaData, running: bool) -> Future[None] | bool:
+        """Take a checkpoint between two elements.
+
+        False if it was declined, which the responder has been told; else True, or the future of
+        the state's being kept.  CheckpointError, with its cause, if the snapshot failed (A.48).
+        """
+        if not running:
+            self._cancel_downstream(meta.id)
+            self.decline(meta, CheckpointFailureReason.CHECKPOINT_DECLINED_TASK_NOT_READY)
+            return False
+        if meta.id <= self.last_id:
+            self.decline(
+                meta,
+                CheckpointFailureReason.CHECKPOINT_DECLINED_SUBSUMED,
+                f"the last one was {self.last_id}; ids must rise",
+            )
+            return False
+        self.last_id = meta.id
+        aborted = meta.id in self._aborted
+        self._aborted = {one for one in self._aborted if one > meta.id}
+        if aborted:
+            self._cancel_downstream(meta.id)
+            return False
+        try:
+            if self._emit is not None:
+                self._emit(CheckpointBarrier(meta.id, meta.timestamp))
+            state = b"" if self._operator is None else self._operator.snapshot_state(meta.id)
+            kept = self.responder.acknowledge_checkpoint(meta, state)
+        except Exception as error:
+            self.decline(meta, CheckpointFailureReason.CHECKPOINT_DECLINED, repr(error))
+            raise CheckpointError(
+                f"Could not perform checkpoint {meta.id} of task {self._name!r}: {error!r}",
+                reason=CheckpointFailureReason.CHECKPOINT_DECLINED.name,
+                checkpoint_id=meta.id,
+            ) from error
+        self.taken += 1
+        return True if kept is None else kept
+
+    def decline(
+        self, meta: CheckpointMetaData, reason: CheckpointFailureReason, detail: str = ""
+    ) -> None:
+        """Tell the responder that there will be no snapshot; from any thread."""
+        self.declined += 1
+        self.responder.decline_checkpoint(meta, declined(self._name, meta.id, reason, detail))
+
+    def on_cancel_marker(self, marker: CancelCheckpointMarker) -> None:
+        """Upstream has no such checkpoint: decline it, and do not wait for it (Flink: F.16)."""
+        if marker.checkpoint_id <= self.last_id:
+            return
+        self.last_id = marker.checkpoint_id
+        self._cancel_downstream(marker.checkpoint_id)
+        self.decline(
+            CheckpointMetaData(marker.checkpoint_id, 0),
+            CheckpointFailureReason.CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER,
+        )
+
+    def _cancel_downstream(self, checkpoint_id: int) -> None:
+        if self._emit is not None:
+            self._emit(CancelCheckpointMarker(checkpoint_id))
+
+    # --- notifications
+
+    def notify_complete(self, checkpoint_id: int) -> None:
+        """Tell the operator, unless it knows of this one or a newer one (Flink: A.49)."""
+        if checkpoint_id <= self.last_completed_id:
+            return
+        self.last_completed_id = checkpoint_id
+        if self._operator is not None:
+            self._operator.notify_checkpoint_complete(checkpoint_id)
+
+    def notify_aborted(self, checkpoint_id: int, latest_completed_id: int) -> None:
+        """Tell the operator, first of the latest complete one if there is any (Flink: A.49)."""
+        if latest_completed_id > 0:
+            self.notify_complete(latest_completed_id)
+        if checkpoint_id > self.last_id:
+            self._aborted.add(checkpoint_id)
+        if self._operator is not None:
+            self._operator.notify_checkpoint_aborted(checkpoint_id)

@@ -51,6 +51,7 @@ cdef class MailboxQueue:
     cdef unsigned long owner       # ident of the thread
     cdef unsigned long exclusive
     cdef uint32_t depth            # of nested run_exclusively
+    cdef uint32_t missed           # wake-ups that were lost: 0, or Q4 does not hold
 
     cdef int _enter(self) except -1
     cdef int _await_turn(self) except -1
@@ -63,6 +64,7 @@ cdef class MailboxQueue:
     # The same, waiting for `nanos` at most, or until there is one with -1.  None only when the
     # time is over or a signal came.
     cdef Mail await_mail(self, int64_t priority, int64_t nanos)
+    cdef Mail _park(self, int64_t priority, int64_t nanos)
     cdef bint make_batch(self) except -1
     cdef bint is_empty(self) noexcept
     cdef object _refusal(self, str what)

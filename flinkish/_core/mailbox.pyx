@@ -51,8 +51,8 @@ cdef class MailboxQueue:
 
     Ordering: a take gets, of the mails with its priority or more, the oldest (Flink: A.1); before
     these come urgent mails in their own order, and before them what was put first, latest first.
-    Urgent mails that pass the batch are limited: after ``URGENT_BURST`` of them in a row the
-    oldest other mail has its turn, so nothing waits for ever.
+    When urgent mail keeps coming, then after ``URGENT_BURST`` times the oldest other mail has
+    its turn, so nothing waits for ever.
 
     Life cycle: OPEN, then maybe QUIESCED, then CLOSED (A.16 - A.18).
 
@@ -126,9 +126,7 @@ cdef class MailboxQueue:
         return 0
 
     cdef object _refusal(self, str what):
-        return self.closed_error(
-            f"the mailbox is {_STATES[self.status].name}, so {what}"
-        )
+        return self.closed_error(f"the mailbox is {_STATES[self.status].name}, so {what}")
 
     # --- put
 
@@ -151,7 +149,7 @@ cdef class MailboxQueue:
         store_int64(&self.total, self.lanes.count)
         wake = mail.visible >= self.awaited
         if wake:
-            self.awaited = NOBODY
+            store_int64(&self.awaited, NOBODY)
             store_word(&self.bell, 1)
         self._leave()
         if wake:
@@ -181,12 +179,14 @@ cdef class MailboxQueue:
         if lanes_take(&self.lanes, mode, priority, &index):
             taken = objects_take(<PyObject*>self.objects, index)
             store_int64(&self.total, self.lanes.count)
+            if arm and self.awaited == priority:
+                self.missed += 1    # it came while Q4 says that it would ring
             if self.lanes.count == 0 and self.lanes.used > KEEP:
                 lanes_trim(&self.lanes)
                 objects_clear(<PyObject*>self.objects)
         elif arm and self.status == QUEUE_OPEN and self.exclusive == 0:
             store_word(&self.bell, 0)
-            self.awaited = priority
+            store_int64(&self.awaited, priority)
         self._leave()
         return None if taken == NULL else <Mail>stolen_reference(taken)
 
@@ -199,14 +199,22 @@ cdef class MailboxQueue:
         return self._pick(mode, priority, False)
 
     cdef Mail await_mail(self, int64_t priority, int64_t nanos):
+        cdef Mail mail = self.take_mail(TAKE_VISIBLE, priority)
+        if mail is not None or nanos == 0:
+            return mail
+        try:
+            return self._park(priority, nanos)
+        finally:
+            pthread_mutex_lock(&self.lock)
+            store_int64(&self.awaited, NOBODY)
+            pthread_mutex_unlock(&self.lock)
+
+    cdef Mail _park(self, int64_t priority, int64_t nanos):
         cdef int64_t span
         cdef bint interrupted
-        cdef Mail mail = self.take_mail(TAKE_VISIBLE, priority)
+        cdef Mail mail = self._pick(TAKE_VISIBLE, priority, True)
         while mail is None and nanos != 0:
-            mail = self._pick(TAKE_VISIBLE, priority, True)
-            if mail is not None:
-                break
-            if self.status == QUEUE_QUIESCED:
+            if self.status != QUEUE_OPEN:
                 raise self._refusal(f"no mail of priority {priority} or more can come any more")
             if self.exclusive != 0:
                 raise self.illegal_state(
@@ -216,13 +224,10 @@ cdef class MailboxQueue:
             span = SLICE if nanos < 0 or nanos > SLICE else nanos
             with nogil:
                 interrupted = futex_wait(&self.bell, 0, span)
-                pthread_mutex_lock(&self.lock)
-                self.awaited = NOBODY
-                pthread_mutex_unlock(&self.lock)
             PyErr_CheckSignals()
             if nanos > 0:
                 nanos = 0 if interrupted else nanos - span
-            mail = self.take_mail(TAKE_VISIBLE, priority)
+            mail = self._pick(TAKE_VISIBLE, priority, True)
         return mail
 
     def take(self, priority=-1, nanos=None):
@@ -280,12 +285,6 @@ cdef class MailboxQueue:
         """How many mails there are (Flink: A.10); from any thread."""
         return load_int64(&self.total)
 
-    def __len__(self):
-        return load_int64(&self.total)
-
-    def __bool__(self):
-        return True
-
     @property
     def state(self):
         """A MailboxState; from any thread."""
@@ -298,11 +297,7 @@ cdef class MailboxQueue:
     @property
     def awaits_mail(self):
         """Whether the owner waits for mail just now; from any thread."""
-        cdef bint parked
-        self._enter()
-        parked = self.awaited != NOBODY
-        self._leave()
-        return parked
+        return load_int64(&self.awaited) != NOBODY
 
     def is_mailbox_thread(self):
         """Whether the caller is the owner."""
@@ -415,6 +410,8 @@ cdef class MailboxQueue:
             fault = "objects and nodes are not equally many"
         elif fault == NULL and (self.exclusive == 0) != (self.depth == 0):
             fault = "exclusive without depth, or depth without exclusive"
+        elif fault == NULL and self.missed != 0:
+            fault = "a wake-up was lost"
         self._leave()
         if fault != NULL:
             raise AssertionError(f"{fault.decode()}: {count} nodes, {held} objects")

@@ -57,7 +57,7 @@ cdef class MailboxQueue:
     Life cycle: OPEN, then maybe QUIESCED, then CLOSED (A.16 - A.18).
 
     Threading: any thread may put; takes, batches, ``quiesce`` and ``close`` belong to the owner,
-    others get an error.  A forked process gets an error from every method.
+    others get an error.  In a forked process whatever touches the mails is an error.
 
     Complexity: put and take cost the number of distinct priorities that are queued, not the
     number of mails.
@@ -216,7 +216,7 @@ cdef class MailboxQueue:
         while mail is None and nanos != 0:
             if self.status != QUEUE_OPEN:
                 raise self._refusal(f"no mail of priority {priority} or more can come any more")
-            if self.exclusive != 0:
+            if self.exclusive == PyThread_get_thread_ident():
                 raise self.illegal_state(
                     "take would not end within run_exclusively, which keeps all others from "
                     "putting mail: use try_take there"

@@ -239,6 +239,23 @@ def test_exclusion_holds_against_putters() -> None:
         position += size
 
 
+def test_taking_from_who_excludes_others() -> None:
+    """The owner waits, now for mail and now for its turn."""
+    each = 3_000
+    mailbox = TaskMailbox()
+
+    def put(producer: int) -> None:
+        for _ in range(each):
+            mailbox.run_exclusively(lambda: mailbox.put(Mail(nothing, producer)))
+
+    def take() -> None:
+        for _ in range(3 * each):
+            mailbox.take(-1, 30_000)
+
+    in_threads(put, 3, take)
+    mailbox._check()
+
+
 def test_a_busy_loop_serves_all_executors() -> None:
     """A.5 through executors: all mails run, each producer's in order, while the action is busy."""
     each = 10_000

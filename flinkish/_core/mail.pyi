@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable
 from enum import Enum, IntEnum
 from typing import Any
 
+from typing_extensions import disjoint_base
+
 class MailboxState(Enum):
     """``OPEN`` takes in and gives out, ``QUIESCED`` gives out only, ``CLOSED`` neither."""
 
@@ -18,6 +20,7 @@ class MailOptions(IntEnum):
     URGENT = 1
     DEFERRABLE = 2
 
+@disjoint_base
 class Mail:
     """``command()`` to be run by the thread of a mailbox."""
 

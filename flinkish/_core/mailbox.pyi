@@ -3,12 +3,15 @@
 from collections.abc import Callable
 from typing import ClassVar, TypeVar
 
+from typing_extensions import disjoint_base
+
 from flinkish._core.mail import Mail, MailboxState
 
 _T = TypeVar("_T")
 
 URGENT_BURST: int
 
+@disjoint_base
 class MailboxQueue:
     """Mails on their way to the thread that made this queue."""
 

@@ -10,6 +10,7 @@
 #       suspension clears it.
 #   M4  Once `running` is False it stays so.
 
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from flinkish._core.mail cimport Mail
@@ -36,9 +37,11 @@ cdef class MailboxLoop:
     cdef int _pause_timer(self) except -1
     cdef int _restart_timer(self) except -1
 
+@cython.final
 cdef class MailboxController:
     cdef MailboxLoop loop
 
+@cython.final
 cdef class Suspension:
     cdef MailboxLoop loop
     cdef object timer                  # has mark_start and mark_end, or is None

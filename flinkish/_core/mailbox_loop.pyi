@@ -1,7 +1,9 @@
 """The loop of the mailbox thread, and the executors that hand work to it."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, final
+
+from typing_extensions import disjoint_base
 
 from flinkish._core.mail import MailOptions
 from flinkish._core.mailbox import MailboxQueue
@@ -10,6 +12,7 @@ class _PeriodTimer(Protocol):
     def mark_start(self) -> object: ...
     def mark_end(self) -> object: ...
 
+@disjoint_base
 class MailboxLoop:
     """Runs the mails of a mailbox and, between them, the default action."""
 
@@ -32,17 +35,20 @@ class MailboxLoop:
     def all_actions_completed(self) -> None: ...
     def report_throwable(self, error: BaseException) -> None: ...
 
+@final
 class MailboxController:
     """What the default action may do to its own loop."""
 
     def suspend_default_action(self, timer: _PeriodTimer | None = None) -> Suspension: ...
     def all_actions_completed(self) -> None: ...
 
+@final
 class Suspension:
     """One suspension of the default action."""
 
     def resume(self) -> None: ...
 
+@disjoint_base
 class MailExecutor:
     """Hands work of one priority to the thread of a mailbox."""
 

@@ -1,5 +1,6 @@
 """The loop of the mailbox thread, and the executors that hand work to it."""
 
+cimport cython
 from libc.stdint cimport INT32_MAX
 
 from flinkish._core.mail cimport (
@@ -238,6 +239,7 @@ cdef class MailboxLoop:
         self._control(fail, f"report {type(error).__name__}")
 
 
+@cython.final
 cdef class MailboxController:
     """What the default action may do to its own loop."""
 
@@ -265,6 +267,7 @@ cdef class MailboxController:
         self.loop.all_actions_completed()
 
 
+@cython.final
 cdef class Suspension:
     """One suspension of the default action."""
 

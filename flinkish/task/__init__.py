@@ -18,7 +18,9 @@ from flinkish.task.checkpoint_types import (
     CheckpointMetaData,
     CheckpointOptions,
     CompletedCheckpoint,
+    CoordinatorStatistics,
 )
+from flinkish.task.coordinator import CheckpointCoordinator
 from flinkish.task.element_io import (
     InputProcessor,
     InputStatus,
@@ -35,11 +37,13 @@ from flinkish.task.watermark_processor import MailboxWatermarkProcessor
 
 __all__ = [
     "AlignmentType",
+    "CheckpointCoordinator",
     "CheckpointFailureReason",
     "CheckpointMetaData",
     "CheckpointOptions",
     "CheckpointResponder",
     "CompletedCheckpoint",
+    "CoordinatorStatistics",
     "DamagedCheckpointWarning",
     "ElementChannel",
     "FileSystemCheckpointStorage",

@@ -13,6 +13,7 @@ __all__ = [
     "CheckpointMetaData",
     "CheckpointOptions",
     "CompletedCheckpoint",
+    "CoordinatorStatistics",
 ]
 
 
@@ -58,6 +59,17 @@ class CompletedCheckpoint:
     timestamp: int
     completed_at: int
     state_sizes: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorStatistics:
+    """A coordinator at one moment."""
+
+    queued: int
+    pending: int
+    completed: int
+    failed: int
+    latest_completed_id: int | None
 
 
 class CheckpointFailureReason(Enum):

@@ -11,7 +11,13 @@ from flinkish.common.errors import IncompatibleStateError
 from flinkish.task.checkpoint_storage import FileSystemCheckpointStorage
 from flinkish.task.checkpoint_types import CheckpointMetaData
 
-__all__ = ["CheckpointResponder", "Declining", "StorageResponder", "load_state_of"]
+__all__ = [
+    "CheckpointResponder",
+    "CoordinatorResponder",
+    "Declining",
+    "StorageResponder",
+    "load_state_of",
+]
 
 _LOG = logging.getLogger(__name__)
 
@@ -86,6 +92,35 @@ class StorageResponder(Declining):
         """As declared."""
         if self._thread is not None:
             self._thread.shutdown(wait=True)
+
+
+class _Coordinator(Protocol):
+    def receive_acknowledge_message(
+        self, task: str, checkpoint_id: int, state: bytes
+    ) -> object: ...
+
+    def receive_decline_message(
+        self, task: str, checkpoint_id: int, error: BaseException
+    ) -> object: ...
+
+
+class CoordinatorResponder:
+    """One task's line to the coordinator of all."""
+
+    def __init__(self, coordinator: _Coordinator, name: str) -> None:
+        self._coordinator = coordinator
+        self._name = name
+
+    def acknowledge_checkpoint(self, meta: CheckpointMetaData, state: bytes) -> None:
+        """Hand the state over; it is kept when all tasks have given theirs."""
+        self._coordinator.receive_acknowledge_message(self._name, meta.id, state)
+
+    def decline_checkpoint(self, meta: CheckpointMetaData, error: BaseException) -> None:
+        """Say why not."""
+        self._coordinator.receive_decline_message(self._name, meta.id, error)
+
+    def close(self) -> None:
+        """The coordinator outlives its tasks."""
 
 
 def load_state_of(name: str, storage: FileSystemCheckpointStorage) -> tuple[int, bytes] | None:

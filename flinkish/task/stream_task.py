@@ -295,7 +295,7 @@ class StreamTask:
             end_of_data(mode)
 
     def _advance_to_end_of_event_time(self) -> None:
-        """Event time is over; what that means depends on the kind of task."""
+        """Event time is over; tasks that know event time say so."""
 
     # --- the end
 

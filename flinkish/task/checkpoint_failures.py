@@ -1,0 +1,70 @@
+"""Checkpoints that failed, and what is too many; and starting from one that did not."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Protocol
+
+from flinkish.common.errors import CheckpointError, IncompatibleStateError
+from flinkish.task.checkpoint_storage import StoredCheckpoint
+from flinkish.task.checkpoint_types import CheckpointFailureReason
+
+__all__ = ["CheckpointFailures", "restore_tasks"]
+
+
+class CheckpointFailures:
+    """Counts failures in a row; more than ``tolerable`` are too many (Flink: F.12).
+
+    Threading: any.
+    """
+
+    def __init__(self, tolerable: int) -> None:
+        self._tolerable = tolerable
+        self._lock = threading.Lock()
+        self._in_a_row = 0
+        self.count = 0
+
+    def reset(self) -> None:
+        """A checkpoint is complete."""
+        with self._lock:
+            self._in_a_row = 0
+
+    def add(
+        self,
+        checkpoint_id: int | None,
+        reason: CheckpointFailureReason,
+        detail: str,
+        cause: BaseException | None,
+    ) -> tuple[CheckpointError, bool]:
+        """The error of one more failure, and whether that is one too many."""
+        what = "the checkpoint" if checkpoint_id is None else f"checkpoint {checkpoint_id}"
+        why = "; ".join(filter(None, [detail, "" if cause is None else str(cause)]))
+        error = CheckpointError(
+            f"{what} failed: {reason.text}" + (f" ({why})" if why else ""),
+            reason=reason.name,
+            checkpoint_id=checkpoint_id,
+        )
+        error.__cause__ = cause
+        with self._lock:
+            self.count += 1
+            self._in_a_row += reason.counts
+            return error, reason.counts and self._in_a_row > self._tolerable
+
+
+class _Restorable(Protocol):
+    def set_initial_state(self, checkpoint_id: int, state: bytes) -> None: ...
+
+
+def restore_tasks(tasks: Mapping[str, _Restorable], stored: StoredCheckpoint) -> None:
+    """Give each task its state; IncompatibleStateError when it is one of other tasks."""
+    if set(stored.state) != set(tasks):
+        raise IncompatibleStateError(
+            f"checkpoint {stored.checkpoint_id} holds the state of {sorted(stored.state)}, and "
+            f"the tasks are {sorted(tasks)}: give them those names, or another directory",
+            setting="tasks",
+            was=sorted(stored.state),
+            now=sorted(tasks),
+        )
+    for name, task in tasks.items():
+        task.set_initial_state(stored.checkpoint_id, stored.state[name])

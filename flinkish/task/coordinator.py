@@ -1,0 +1,408 @@
+"""Checkpoints of several tasks of one process.
+
+Invariants, under ``_lock``:
+  K1  A checkpoint is in ``_pending`` from its id's being given until it is disposed; whoever sets
+      ``disposed`` is the one that completes or aborts it, so each future is answered once.
+  K2  One thread at a time begins checkpoints (``_triggering``); it looks at the queue again
+      when it is done, so that no request is left for which another thread found it busy.
+  K3  Tasks, storages and futures that others wait for are not touched under the lock; timers are,
+      which call back on their own thread and not from within.
+
+Ids are given in rising order and checkpoints are saved one after another, on one thread, so tasks
+are told of them in that order.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
+
+from flinkish.common.durations import DurationLike, to_millis
+from flinkish.common.errors import (
+    CheckpointError,
+    IllegalArgumentError,
+    IllegalStateError,
+)
+from flinkish.task.checkpoint_failures import CheckpointFailures, restore_tasks
+from flinkish.task.checkpoint_requests import (
+    CheckpointRequest,
+    CheckpointRequests,
+    PendingCheckpoint,
+)
+from flinkish.task.checkpoint_storage import FileSystemCheckpointStorage
+from flinkish.task.checkpoint_types import (
+    CheckpointFailureReason,
+    CheckpointMetaData,
+    CompletedCheckpoint,
+    CoordinatorStatistics,
+)
+from flinkish.task.responders import CoordinatorResponder
+from flinkish.task.source_task import SourceStreamTask
+from flinkish.task.stream_task import StreamTask
+from flinkish.time import ProcessingTimeService, SystemProcessingTimeService
+from flinkish.time.processing_time_service import ScheduledFuture
+
+__all__ = ["CheckpointCoordinator"]
+
+_Reason = CheckpointFailureReason
+_REMEMBERED = 16
+
+
+class CheckpointCoordinator:
+    """Has tasks take checkpoints together, and keeps them.
+
+    Parameters
+    ----------
+    tasks: by the name under which their state is kept; none of them invoked yet, or with a storage
+        of its own.
+    storage: where checkpoints are kept.
+    triggered: names of the tasks that begin a checkpoint; barriers reach the others through their
+        inputs.  By default the legacy sources, or all if there are none.
+    interval: ms or a duration between periodic checkpoints, which begin with ``start``.
+    min_pause: between the end of a checkpoint and the next periodic one.
+    timeout: after which a checkpoint is aborted.
+    max_concurrent: how many may be under way.
+    tolerable_failures: in a row; one more, and ``failure_handler(error)`` is called.  By default
+        that fails all tasks (Flink: F.12).
+    processing_time_service, io_executor: the clock, and what saves; by default made here.  An
+        executor must run one call at a time, in order.
+
+    Life cycle: ``restore_latest``, the tasks' ``invoke``, ``start``; ``stop``, ``shutdown``.  A
+    checkpoint needs all tasks running, so there is none once one of them has finished.
+
+    Threading: everything is for any thread.
+    """
+
+    def __init__(
+        self,
+        tasks: Mapping[str, StreamTask],
+        storage: FileSystemCheckpointStorage,
+        *,
+        triggered: Iterable[str] | None = None,
+        interval: DurationLike | None = None,
+        min_pause: DurationLike = 0,
+        timeout: DurationLike = "10 minutes",
+        max_concurrent: int = 1,
+        tolerable_failures: int = 0,
+        failure_handler: Callable[[CheckpointError], object] | None = None,
+        processing_time_service: ProcessingTimeService | None = None,
+        io_executor: Executor | None = None,
+    ) -> None:
+        if not tasks:
+            raise IllegalArgumentError("a coordinator needs at least one task")
+        if max_concurrent < 1:
+            raise IllegalArgumentError(f"max_concurrent must be at least 1, not {max_concurrent}")
+        self._tasks = dict(tasks)
+        sources = [name for name, task in tasks.items() if isinstance(task, SourceStreamTask)]
+        self._triggered = list(triggered) if triggered is not None else sources or list(tasks)
+        unknown = sorted(set(self._triggered) - set(tasks))
+        if unknown or not self._triggered:
+            raise IllegalArgumentError(
+                f"triggered must name some of the tasks {sorted(tasks)}, not {unknown or 'none'}"
+            )
+        self._storage = storage
+        self._interval = None if interval is None else to_millis(interval, "interval", minimum=1)
+        self._min_pause = to_millis(min_pause, "min_pause", minimum=0)
+        self._timeout = to_millis(timeout, "timeout", minimum=1)
+        self._failures = CheckpointFailures(tolerable_failures)
+        self._handler = failure_handler or self._fail_tasks
+        self._owns_timers = processing_time_service is None
+        self._timers = processing_time_service or SystemProcessingTimeService(
+            self._fail_tasks, name="flinkish-checkpoints-timer"
+        )
+        self._owns_io = io_executor is None
+        self._io = io_executor or ThreadPoolExecutor(1, "flinkish-checkpoints")
+        self._saving_thread: int | None = None
+        self._lock = threading.Lock()
+        self._requests = CheckpointRequests(max_concurrent, self._min_pause)
+        self._pending: dict[int, PendingCheckpoint] = {}
+        self._expired: deque[int] = deque(maxlen=_REMEMBERED)
+        self._periodic: ScheduledFuture | None = None
+        self._triggering = self._shut_down = False
+        self._numbers = self._completed = 0
+        self._last_completion: int | None = None
+        self._stored = storage.load_latest()
+        self._latest_id = 0
+        self._next_id = 1 if self._stored is None else self._stored.checkpoint_id + 1
+        for name, task in self._tasks.items():
+            task.set_checkpoint_responder(CoordinatorResponder(self, name))
+
+    def statistics(self) -> CoordinatorStatistics:
+        """The coordinator at this moment."""
+        with self._lock:
+            return CoordinatorStatistics(
+                len(self._requests),
+                len(self._pending),
+                self._completed,
+                self._failures.count,
+                self._latest_id or None,
+            )
+
+    def restore_latest(self) -> int | None:
+        """Have all tasks start from the newest checkpoint; its id, None when there is none.
+
+        IncompatibleStateError when it is one of other tasks: starting without their state would
+        lose it.
+        """
+        stored = self._stored
+        if stored is None:
+            return None
+        restore_tasks(self._tasks, stored)
+        self._latest_id = stored.checkpoint_id
+        return stored.checkpoint_id
+
+    # --- asking for checkpoints
+
+    def start(self) -> None:
+        """Begin periodic checkpoints, the first at some time in [min_pause, interval] (F.4)."""
+        if self._interval is None:
+            raise IllegalStateError("periodic checkpoints need an interval: give one")
+        first = random.randint(min(self._min_pause, self._interval), self._interval)
+        with self._lock:
+            if self._periodic is None and not self._shut_down:
+                self._periodic = self._schedule(first)
+
+    def _schedule(self, delay: int) -> ScheduledFuture:
+        assert self._interval is not None
+        return self._timers.schedule_at_fixed_rate(self._tick, delay, self._interval)
+
+    def _put_off(self, delay: int) -> None:
+        """The next periodic checkpoint is to be asked for after ``delay`` (F.3)."""
+        with self._lock:
+            if self._periodic is not None:
+                self._periodic.cancel()
+                self._periodic = self._schedule(delay)
+
+    def _tick(self, timestamp: int) -> None:
+        self._ask(periodic=True)
+
+    def trigger_checkpoint(self, *, forced: bool = False) -> Future[CompletedCheckpoint]:
+        """Take a checkpoint when its turn comes; at once, however many are pending, if forced.
+
+        The future is done when it is kept; else it has a CheckpointError whose ``reason`` is the
+        name of a CheckpointFailureReason.
+        """
+        return self._ask(forced=forced)
+
+    def trigger_savepoint(
+        self, storage: FileSystemCheckpointStorage
+    ) -> Future[CompletedCheckpoint]:
+        """Take a checkpoint and keep it in ``storage``, whoever waits; tasks are not told (F.8)."""
+        return self._ask(forced=True, savepoint=storage)
+
+    def _ask(
+        self,
+        *,
+        periodic: bool = False,
+        forced: bool = False,
+        savepoint: FileSystemCheckpointStorage | None = None,
+    ) -> Future[CompletedCheckpoint]:
+        now = self._timers.get_current_processing_time()
+        with self._lock:
+            self._numbers += 1
+            request = CheckpointRequest(now, self._numbers, periodic, forced, savepoint)
+            refused: CheckpointRequest | None = request
+            reason = _Reason.CHECKPOINT_COORDINATOR_SHUTDOWN
+            if not self._shut_down:
+                refused, reason = self._requests.add(request), _Reason.TOO_MANY_CHECKPOINT_REQUESTS
+        if refused is not None:
+            self._answer(refused, None, reason)
+        self._begin_all()
+        return request.future
+
+    def _begin_all(self) -> None:
+        """Begin what may begin (F.2)."""
+        while True:
+            now = self._timers.get_current_processing_time()
+            with self._lock:
+                if self._triggering:
+                    return
+                chosen = self._requests.choose(now, len(self._pending), self._last_completion)
+                if chosen is None:
+                    return
+                self._triggering = True
+            request, early = chosen
+            try:
+                if early > 0:
+                    detail = f"{early} ms are left"
+                    self._answer(request, None, _Reason.MINIMUM_TIME_BETWEEN_CHECKPOINTS, detail)
+                    self._put_off(early)
+                else:
+                    self._begin(request)
+            finally:
+                with self._lock:
+                    self._triggering = False
+
+    def _begin(self, request: CheckpointRequest) -> None:
+        """Plan, give an id, trigger the tasks (F.5)."""
+        idle = [name for name, task in self._tasks.items() if not task.is_running]
+        if idle:
+            detail = f"{', '.join(idle)}: {self._tasks[idle[0]].state.value}"
+            self._answer(request, None, _Reason.NOT_ALL_REQUIRED_TASKS_RUNNING, detail)
+            return
+        now = self._timers.get_current_processing_time()
+        pending = PendingCheckpoint(self._next_id, now, request, set(self._tasks))
+        with self._lock:
+            shut_down = self._shut_down
+            if not shut_down:
+                self._next_id += 1
+                self._pending[pending.checkpoint_id] = pending
+                pending.canceller = self._timers.register_timer(
+                    now + self._timeout, lambda _: self._abort(pending, _Reason.CHECKPOINT_EXPIRED)
+                )
+        if shut_down:
+            self._answer(request, None, _Reason.CHECKPOINT_COORDINATOR_SHUTDOWN)
+            return
+        meta = CheckpointMetaData(pending.checkpoint_id, now)
+        for name in self._triggered:
+            self._tasks[name].trigger_checkpoint_async(meta)
+
+    # --- what tasks say
+
+    def receive_acknowledge_message(self, task: str, checkpoint_id: int, state: bytes) -> bool:
+        """A task's state; whether the checkpoint was known: pending, or expired lately (F.7)."""
+        with self._lock:
+            if task not in self._tasks:
+                return False
+            pending = self._pending.get(checkpoint_id)
+            if pending is None:
+                return checkpoint_id in self._expired
+            if task not in pending.missing:
+                return True
+            pending.missing.remove(task)
+            pending.states[task] = state
+            if not pending.is_full:
+                return True
+        with suppress(RuntimeError):  # shut down since then, so it is aborted
+            self._io.submit(self._save, pending)
+        return True
+
+    def receive_decline_message(self, task: str, checkpoint_id: int, error: BaseException) -> None:
+        """A task has no part in it, so it is aborted; unknown ids are ignored (F.10)."""
+        if task not in self._tasks:
+            raise IllegalArgumentError(f"there is no task {task!r}, only {sorted(self._tasks)}")
+        with self._lock:
+            pending = self._pending.get(checkpoint_id)
+        if pending is None:
+            return
+        name = getattr(error, "reason", None)
+        reason = _Reason.__members__.get(str(name), _Reason.CHECKPOINT_DECLINED)
+        self._abort(pending, reason, error)
+
+    # --- the end of a checkpoint
+
+    def _save(self, pending: PendingCheckpoint) -> None:
+        """Keep a full checkpoint, then tell everybody (F.8, F.9)."""
+        self._saving_thread = threading.get_ident()
+        request = pending.request
+        if pending.disposed:
+            return
+        try:
+            storage = request.savepoint or self._storage
+            storage.save(pending.checkpoint_id, pending.states)
+        except Exception as error:
+            self._abort(pending, _Reason.FINALIZE_CHECKPOINT_FAILURE, error)
+            return
+        now = self._timers.get_current_processing_time()
+        with self._lock:
+            if not pending.dispose():
+                return
+            del self._pending[pending.checkpoint_id]
+            self._completed += 1
+            self._last_completion = now
+            older = []
+            if request.savepoint is None:
+                self._latest_id = pending.checkpoint_id
+                older = [
+                    one
+                    for one in self._pending.values()
+                    if one.checkpoint_id < pending.checkpoint_id and one.request.savepoint is None
+                ]
+        self._failures.reset()
+        pending.stop_canceller()
+        sizes = {name: len(state) for name, state in pending.states.items()}
+        request.future.set_result(
+            CompletedCheckpoint(pending.checkpoint_id, pending.timestamp, now, sizes)
+        )
+        self._begin_all()
+        for one in older:
+            self._abort(one, _Reason.CHECKPOINT_SUBSUMED)
+        if request.savepoint is None:
+            for task in self._tasks.values():
+                task.notify_checkpoint_complete_async(pending.checkpoint_id)
+
+    def _abort(
+        self,
+        pending: PendingCheckpoint,
+        reason: CheckpointFailureReason,
+        cause: BaseException | None = None,
+    ) -> None:
+        """Dispose of a checkpoint and tell everybody, unless that has happened (F.6, F.11)."""
+        with self._lock:
+            if not pending.dispose():
+                return
+            del self._pending[pending.checkpoint_id]
+            if reason is _Reason.CHECKPOINT_EXPIRED:
+                self._expired.append(pending.checkpoint_id)
+            latest = self._latest_id
+        pending.stop_canceller()
+        detail = f"still missing: {', '.join(sorted(pending.missing))}" if pending.missing else ""
+        self._answer(pending.request, pending.checkpoint_id, reason, detail, cause)
+        for task in self._tasks.values():
+            task.notify_checkpoint_aborted_async(pending.checkpoint_id, latest)
+        self._begin_all()
+
+    def _answer(
+        self,
+        request: CheckpointRequest,
+        checkpoint_id: int | None,
+        reason: CheckpointFailureReason,
+        detail: str = "",
+        cause: BaseException | None = None,
+    ) -> None:
+        error, exceeded = self._failures.add(checkpoint_id, reason, detail, cause)
+        request.future.set_exception(error)
+        if exceeded:
+            self._handler(error)
+
+    def _fail_tasks(self, error: BaseException) -> None:
+        for task in self._tasks.values():
+            task.report_throwable(error)
+
+    # --- the end
+
+    def stop(self) -> None:
+        """End periodic checkpoints, and abort what is queued and pending; others may follow."""
+        self._end(_Reason.PERIODIC_SCHEDULER_SHUTDOWN, _Reason.CHECKPOINT_COORDINATOR_SUSPEND)
+
+    def _end(self, periodic: CheckpointFailureReason, reason: CheckpointFailureReason) -> None:
+        with self._lock:
+            if self._periodic is not None:
+                self._periodic.cancel()
+                self._periodic = None
+            queued, pending = self._requests.clear(), list(self._pending.values())
+        for request in queued:
+            self._answer(request, None, periodic if request.periodic else reason)
+        for one in pending:
+            self._abort(one, reason)
+
+    def shutdown(self) -> None:
+        """End everything, for good; waits for what is being saved (F.13)."""
+        with self._lock:
+            self._shut_down = True
+        reason = _Reason.CHECKPOINT_COORDINATOR_SHUTDOWN
+        self._end(reason, reason)
+        if self._owns_timers:
+            self._timers.shutdown()
+        if self._owns_io:
+            self._io.shutdown(wait=threading.get_ident() != self._saving_thread)
+
+    def __enter__(self) -> CheckpointCoordinator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from flinkish._core._testing_state import limit_segments
 from flinkish._core.mail import Mail, MailOptions
 from flinkish._core.mailbox import MailboxQueue
 
@@ -15,6 +16,11 @@ T = 30.0  # s, for what must not hang
 
 def nothing() -> None:
     pass
+
+
+def put_all(queue: MailboxQueue, mails: list[Mail]) -> None:
+    for mail in mails:
+        queue.put(mail)
 
 
 class TestMails:
@@ -153,6 +159,40 @@ class TestExclusion:
         found = [mail.description for mail in queue.close()]
         assert found[:20] == ["inside"] * 20
         assert sorted(found[20:]) == list("01234567")
+
+
+class TestShortOfMemory:
+    def test_a_put_that_finds_no_memory_changes_nothing(self) -> None:
+        queue = MailboxQueue()
+        mail = Mail(nothing, 0, "mail")
+        limit_segments(4_000)
+        try:
+            with pytest.raises((MemoryError, OverflowError)):
+                put_all(queue, [mail] * 1_000)
+            held = queue.size()
+            assert 100 < held < 1_000
+            queue._check()
+            assert queue.try_take() is mail
+            queue.put(mail)
+            with pytest.raises((MemoryError, OverflowError)):
+                queue.put(mail)
+        finally:
+            limit_segments(None)
+        queue.put(mail)
+        queue._check()
+        assert len(queue.drain()) == held + 1
+
+    def test_a_lane_that_finds_no_memory_changes_nothing(self) -> None:
+        queue = MailboxQueue()
+        limit_segments(1_000)
+        try:
+            with pytest.raises((MemoryError, OverflowError)):
+                put_all(queue, [Mail(nothing, priority) for priority in range(1_000)])
+            held = queue.size()
+            queue._check()
+        finally:
+            limit_segments(None)
+        assert [mail.priority for mail in queue.drain()] == list(range(held))
 
 
 class TestGarbage:

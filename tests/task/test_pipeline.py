@@ -1,0 +1,62 @@
+"""A job of three tasks through failures and kills: what comes out is as if there were none."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tests
+from flinkish.task import FileSystemCheckpointStorage
+from tests.task.jobs import await_true
+from tests.task.pipeline import expected, run
+
+ROOT = Path(tests.__file__).resolve().parents[1]
+
+
+def newest(directory: Path) -> int:
+    """The id of the newest checkpoint, by its name; 0 without one."""
+    names = [path.name for path in (directory / "checkpoints").glob("checkpoint-*")]
+    return max((int(name.partition("-")[2]) for name in names), default=0)
+
+
+def test_a_job_that_nothing_happens_to(tmp_path: Path) -> None:
+    assert run(tmp_path, 500) == []
+    assert (tmp_path / "out.txt").read_text() == expected(500)
+
+
+@pytest.mark.stress
+def test_a_job_that_fails_goes_on_where_its_checkpoint_was(tmp_path: Path) -> None:
+    """A failure cancels the other tasks; each output appears once, as the state knows it."""
+    for fail_at in (700, 1_400, 1_401):
+        (error,) = run(tmp_path, 2_000, fail_at)
+        assert str(error) == f"failed at {fail_at}"
+    reached = FileSystemCheckpointStorage(tmp_path / "checkpoints").load_latest()
+    assert reached is not None
+    assert 0 < int(reached.state["source"]) <= 1_401
+    assert set(reached.state) == {"source", "count", "sink"}
+    assert run(tmp_path, 2_000) == []
+    assert (tmp_path / "out.txt").read_text() == expected(2_000)
+
+
+@pytest.mark.stress
+def test_a_job_that_is_killed_goes_on_where_its_checkpoint_was(tmp_path: Path) -> None:
+    end = 3_000
+    command = [sys.executable, "-m", "tests.task.pipeline", str(tmp_path), str(end)]
+    kills = 0
+    for _ in range(4):
+        before = newest(tmp_path)
+        with subprocess.Popen(command, cwd=ROOT) as job:
+            wanted = before + random.randint(2, 8)
+            await_true(
+                lambda job=job, wanted=wanted: newest(tmp_path) >= wanted or job.poll() is not None,
+                60,
+            )
+            os.kill(job.pid, signal.SIGKILL)
+            kills += job.wait() == -signal.SIGKILL
+    assert kills >= 2
+    assert run(tmp_path, end) == []
+    assert (tmp_path / "out.txt").read_text() == expected(end)

@@ -58,9 +58,9 @@ class TaskIOMetrics:
         self.back_pressured = PeriodTimer(clock)
         self._all = PeriodTimer(clock)
         self._knows_busy = knows_busy
-        group.gauge("accumulatedIdleTimeMs", self.idle_ms)
-        group.gauge("accumulatedBackPressuredTimeMs", self.back_pressured_ms)
-        group.gauge("accumulatedBusyTimeMs", self.busy_ms)
+        group.gauge("accumulateIdleTimeMs", self.idle_ms)
+        group.gauge("accumulateBackPressuredTimeMs", self.back_pressured_ms)
+        group.gauge("accumulateBusyTimeMs", self.busy_ms)
 
     def start(self) -> None:
         """The task runs."""

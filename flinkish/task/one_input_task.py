@@ -23,6 +23,7 @@ from flinkish.task.checkpoint_types import CheckpointMetaData
 from flinkish.task.element_io import (
     Available,
     InputStatus,
+    StopMode,
     StreamTaskInput,
     StreamTaskOutput,
     check_protocol,
@@ -169,8 +170,8 @@ class OneInputStreamTask(StreamTask):
     def _on_barrier(self, barrier: CheckpointBarrier) -> None:
         self.perform_checkpoint(CheckpointMetaData(barrier.id, barrier.timestamp))
 
-    def _advance_to_end_of_event_time(self) -> None:
-        if self._watermark < MAX_TIMESTAMP:
+    def _end_event_time(self, mode: StopMode) -> None:
+        if mode is StopMode.DRAIN and self._watermark < MAX_TIMESTAMP:
             self._status = WatermarkStatus.ACTIVE
             self._on_watermark(Watermark.MAX_WATERMARK)
         if self._watermarks is not None:

@@ -125,7 +125,7 @@ class SourceStreamTask(StreamTask):
         self._end_data(StopMode.DRAIN)
         self._processor.suspend()
 
-    def _advance_to_end_of_event_time(self) -> None:
+    def _end_event_time(self, mode: StopMode) -> None:
         assert self._output is not None
         self._output.emit(Watermark.MAX_WATERMARK)
 

@@ -286,16 +286,15 @@ class StreamTask:
         if self._data_ended:
             return
         self._data_ended = True
-        if mode is StopMode.DRAIN:
-            self._advance_to_end_of_event_time()
+        self._end_event_time(mode)
         if self._operator is not None:
             self._operator.finish(mode)
         end_of_data = getattr(self._output, "end_of_data", None)
         if end_of_data is not None:
             end_of_data(mode)
 
-    def _advance_to_end_of_event_time(self) -> None:
-        """Event time is over; tasks that know event time say so."""
+    def _end_event_time(self, mode: StopMode) -> None:
+        """Drained: no event can follow; tasks that know event time say so."""
 
     # --- the end
 
@@ -391,6 +390,11 @@ class StreamTask:
 
     def perform_checkpoint(self, meta: CheckpointMetaData) -> Future[None] | bool:
         """Take a checkpoint now; on the mailbox thread.  See SubtaskCheckpoints.perform."""
+        if not self._mailbox.is_mailbox_thread():
+            raise IllegalStateError(
+                f"perform_checkpoint belongs to the thread of task {self.name!r}: use "
+                "trigger_checkpoint_async"
+            )
         if self._data_ended:
             self._checkpoints.decline(
                 meta, CheckpointFailureReason.CHECKPOINT_DECLINED_TASK_CLOSING

@@ -27,6 +27,7 @@ from flinkish.task import (
     ElementChannel,
     MailboxWatermarkProcessor,
     OneInputStreamTask,
+    StopMode,
     TaskState,
 )
 from tests.task.jobs import Tracing, filled, running
@@ -278,6 +279,28 @@ class Ring(KeyedProcessFunction):
         if timestamp == 104:
             self.mail()
         yield timestamp
+
+
+def test_a_stop_fires_what_the_last_watermark_began_and_no_more() -> None:
+    """A.45, A.64: the mail that would go on finds nothing left to do."""
+    channel, out, function = filled("a", Watermark(105), end=False), ElementChannel(), Ring()
+    channel.output.end_of_data(StopMode.NO_DRAIN)
+    task = OneInputStreamTask(
+        KeyedProcessOperator(function),
+        channel.input,
+        out.output,
+        environment=OperatorEnvironment(key_selector=lambda value: value),
+        interruptible_timers=True,
+    )
+
+    def mail() -> None:
+        task.mailbox_executor.execute(lambda: None)
+
+    function.open = lambda context: setattr(function, "mail", mail)  # type: ignore[method-assign]
+    task.invoke()
+    elements = out.drain()
+    assert [one.value for one in elements[:-1]] == [100, 101, 102, 103, 104, 105]
+    assert elements[-1] == Watermark(105)
 
 
 def test_a_checkpoint_goes_between_two_timers_of_a_watermark() -> None:

@@ -15,11 +15,14 @@ from flinkish.common.errors import (
     ArgumentTypeError,
     CheckpointError,
     CheckpointStorageError,
+    CorruptStateError,
+    IllegalStateError,
     IncompatibleStateError,
 )
 from flinkish.operators import OperatorEnvironment
 from flinkish.task import (
     AlignmentType,
+    CheckpointCoordinator,
     CheckpointMetaData,
     CheckpointOptions,
     ElementChannel,
@@ -27,6 +30,7 @@ from flinkish.task import (
     InputStatus,
     OneInputStreamTask,
     StreamTask,
+    TaskState,
 )
 from tests.task.jobs import Output, Script, Tracing, await_true, filled, running
 
@@ -242,11 +246,40 @@ def test_metrics_are_registered() -> None:
     environment = OperatorEnvironment()
     StreamTask(Script(), environment=environment).invoke()
     found = environment.metrics.snapshot()
-    assert found["accumulatedIdleTimeMs"] == 0
-    assert found["accumulatedBackPressuredTimeMs"] == 0
-    assert found["accumulatedBusyTimeMs"] >= 0
+    assert found["accumulateIdleTimeMs"] == 0
+    assert found["accumulateBackPressuredTimeMs"] == 0
+    assert found["accumulateBusyTimeMs"] >= 0
 
 
 def test_meta_data_are_checked() -> None:
     with pytest.raises(ArgumentTypeError, match="CheckpointMetaData"):
         StreamTask(Script()).trigger_checkpoint_async(1)  # type: ignore[arg-type]
+
+
+def test_a_checkpoint_belongs_to_the_thread_of_the_task() -> None:
+    task = StreamTask(Script(InputStatus.NOTHING_AVAILABLE))
+    with running(task), pytest.raises(IllegalStateError, match="use trigger_checkpoint_async"):
+        task.perform_checkpoint(META)
+
+
+def test_a_directory_with_a_foreign_checkpoint_is_refused(tmp_path: Path) -> None:
+    (tmp_path / f"checkpoint-{7:020d}").write_bytes(b"of another program")
+    storage = FileSystemCheckpointStorage(tmp_path)
+    task = StreamTask(Script(), operator=Tracing(), checkpoint_storage=storage)
+    with pytest.raises(CorruptStateError, match="none of the 1 checkpoints"):
+        task.invoke()
+    assert task.state is TaskState.FAILED
+    with pytest.raises(CorruptStateError):
+        CheckpointCoordinator({"task": StreamTask(Script())}, storage)
+
+
+def test_a_task_keeps_its_checkpoints_itself_or_leaves_them_to_a_coordinator(
+    tmp_path: Path,
+) -> None:
+    storage = FileSystemCheckpointStorage(tmp_path)
+    task = StreamTask(Script(), checkpoint_storage=storage)
+    with pytest.raises(IllegalStateError, match="make it without checkpoint_storage"):
+        CheckpointCoordinator({"task": task}, storage)
+    task.invoke()
+    with pytest.raises(IllegalStateError, match="finished: make a new task"):
+        task.set_initial_state(1, b"")

@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 
 import pytest
 
@@ -39,33 +40,29 @@ class TestSuspendingTheAction:
     def test_resume_from_any_thread(self) -> None:
         """A.33: ten thousand times, while others put mails; A.42."""
         switches = 10_000
-        waiting: list[Suspension] = []
-        resumed = threading.Event()
-        count = 0
+        waiting: SimpleQueue[Suspension | None] = SimpleQueue()
+        count = resumed = 0
 
         def action(controller: MailboxController) -> None:
             nonlocal count
-            assert not waiting, "called while suspended"
-            waiting.append(controller.suspend_default_action())
+            assert resumed == count, "called while suspended"
             count += 1
+            suspension = controller.suspend_default_action()
             if count == switches:
                 controller.all_actions_completed()
+            waiting.put(suspension if count < switches else None)
 
         def unblock(processor: MailboxProcessor) -> None:
+            nonlocal resumed
             executor = processor.get_mailbox_executor(0)
-            turn = 0
-            while processor.is_mailbox_loop_running and not resumed.is_set():
-                turn += 1
-                if waiting:
-                    # The action may begin before `resume` returns.
-                    waiting.pop().resume()
-                elif turn % 3 == 0:
+            while (suspension := waiting.get(timeout=T)) is not None:
+                if resumed % 3 == 0:
                     executor.execute(nothing, "dummy")
+                resumed += 1  # the action may begin before `resume` returns
+                suspension.resume()
 
         with ThreadPoolExecutor(1) as pool, MailboxThread(action) as processor:
             done = pool.submit(unblock, processor)
-            done.add_done_callback(lambda _: resumed.set())
-        resumed.set()
         done.result(T)
         assert count == switches
 

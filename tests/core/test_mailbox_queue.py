@@ -142,11 +142,12 @@ class TestBatches:
         return "".join("-" if m is None else m.description for m in found)
 
     def test_a_batch_is_what_is_there(self, queue: MailboxQueue) -> None:
-        """A.6, A.7."""
+        """A.6, A.7; A.10: it counts as before."""
         assert not queue.create_batch()
         self.fill(queue, "ab")
         assert queue.create_batch()
         self.fill(queue, "c")
+        assert queue.size() == 3
         assert self.batch(queue, 3) == "ab-"
         assert queue.create_batch()
         assert self.batch(queue, 2) == "c-"

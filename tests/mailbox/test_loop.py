@@ -29,6 +29,32 @@ class TestLoop:
         assert action.count == 3
         assert not processor.is_mailbox_loop_running
 
+    def test_a_turn_is_a_batch_and_an_action(self) -> None:
+        """A.30: what a mail puts waits for the next turn, unless the action is suspended."""
+        events: list[str] = []
+        suspensions: list[Suspension] = []
+
+        def twice(name: str) -> None:
+            events.append(name)
+            executor.execute(lambda: events.append(f"{name} again"))
+
+        def action(controller: MailboxController) -> None:
+            events.append("action")
+            if len(suspensions) == 1:
+                controller.all_actions_completed()
+                return
+            suspensions.append(controller.suspend_default_action())
+            executor.execute(lambda: twice("c"))
+            executor.execute(lambda: executor.execute(suspensions[0].resume))
+
+        processor = MailboxProcessor(action)
+        executor = processor.main_mailbox_executor
+        for name in "ab":
+            executor.execute(lambda name=name: twice(name))
+        processor.run_mailbox_loop()
+        first = ["a", "b", "action"]
+        assert events == [*first, "a again", "b again", "c", "c again", "action"]
+
     def test_mails_and_actions_take_turns(self) -> None:
         """A.32: mails from another thread stop a busy default action."""
         stop = threading.Event()

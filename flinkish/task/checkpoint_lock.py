@@ -56,7 +56,8 @@ class CheckpointLock:
                 raise
         else:
             self._before_entry()
-            self._gate.wait()
+            if not self._gate.is_set():
+                self._gate.wait()
             self._lock.acquire()
         self._owner = me
         self._depth = 1

@@ -14,6 +14,7 @@ are told of them in that order.
 
 from __future__ import annotations
 
+import logging
 import random
 import threading
 from collections import deque
@@ -48,8 +49,9 @@ from flinkish.time.processing_time_service import ScheduledFuture
 
 __all__ = ["CheckpointCoordinator"]
 
+_LOG = logging.getLogger(__name__)
 _Reason = CheckpointFailureReason
-_REMEMBERED = 16
+_REMEMBERED = 16  # ids of expired checkpoints, whose late states are known for what they are
 
 
 class CheckpointCoordinator:
@@ -367,7 +369,10 @@ class CheckpointCoordinator:
         error, exceeded = self._failures.add(checkpoint_id, reason, detail, cause)
         request.future.set_exception(error)
         if exceeded:
-            self._handler(error)
+            try:
+                self._handler(error)
+            except Exception:
+                _LOG.exception("the failure handler of a checkpoint coordinator raised")
 
     def _fail_tasks(self, error: BaseException) -> None:
         for task in self._tasks.values():

@@ -66,7 +66,8 @@ class LegacySourceContext(SourceFunction.SourceContext):
 
     def _emit(self, element: StreamElement) -> None:
         with self._lock:
-            self.await_room()
+            if self._closed or not self._output.is_available():
+                self.await_room()
             if self._idle:
                 self._idle = False
                 self._output.emit(WatermarkStatus.ACTIVE)

@@ -282,6 +282,20 @@ def test_failures_in_a_row_fail_the_job(bench: Any) -> None:
     assert [error.checkpoint_id for error in seen] == [3]
 
 
+def test_a_failure_handler_that_raises_is_logged(
+    bench: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    def handler(error: CheckpointError) -> None:
+        raise KeyError("in the handler")
+
+    one = bench(failure_handler=handler)
+    future = one.trigger()
+    one.b.decline(1, ValueError())
+    assert reason(future) == "CHECKPOINT_DECLINED"
+    assert one.a.told == [(1, 0)]
+    assert "in the handler" in caplog.text
+
+
 def test_stopping(bench: Any) -> None:
     """F.13: others may follow."""
     one = bench(interval=10)

@@ -1,5 +1,6 @@
 """Legacy sources: their thread, their lock, their end (Flink: A.53, A.54)."""
 
+import random
 import threading
 import time
 from pathlib import Path
@@ -29,7 +30,7 @@ from flinkish.task import (
     TaskState,
 )
 from flinkish.task.checkpoint_lock import CheckpointLock
-from tests.task.jobs import Counting, await_true, running
+from tests.task.jobs import Counting, Running, await_true, running
 
 Context = SourceFunction.SourceContext
 WIDE = 10**9
@@ -283,6 +284,25 @@ def test_state_for_a_source_without_state_is_refused() -> None:
     task.set_initial_state(1, b"5")
     with pytest.raises(CorruptStateError, match="is no CheckpointedFunction"):
         task.invoke()
+
+
+@pytest.mark.stress
+def test_cancelling_at_any_moment_ends_everything() -> None:
+    """The task ends, its thread too, and each trigger is answered."""
+    for round_ in range(80):
+        source, out = Counting(WIDE), ElementChannel(4 if round_ % 2 else WIDE)
+        task = SourceStreamTask(source, out.output)
+        run = Running(task)
+        answers = []
+        for number in range(1, 1 + random.randint(0, 5)):
+            answers.append(task.trigger_checkpoint_async(CheckpointMetaData(number, 0)))
+            time.sleep(random.random() / 1000)
+        task.cancel()
+        assert run.join() is None
+        assert task.state is TaskState.CANCELED
+        taken = [answer.result(0) for answer in answers]
+        barriers = [one for one in out.drain() if isinstance(one, CheckpointBarrier)]
+        assert taken.count(True) == len(barriers)
 
 
 def test_bad_parts_are_refused() -> None:

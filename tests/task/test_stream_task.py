@@ -1,5 +1,6 @@
 """The task's loop, its times and its end (Flink: A.43 - A.46, A.51, A.52)."""
 
+import signal
 import threading
 
 import pytest
@@ -219,6 +220,23 @@ def test_everything_runs_on_the_thread_of_invoke() -> None:
     assert operator.threads == {run.thread.ident}
     with pytest.raises(IllegalStateError, match="belongs to the mailbox thread"):
         task.mailbox_executor.try_yield()
+
+
+def test_ctrl_c_ends_a_task_that_waits() -> None:
+    operator = Tracing()
+    task = StreamTask(Script(InputStatus.NOTHING_AVAILABLE), operator=operator)
+
+    def interrupt() -> None:
+        await_true(lambda: task._processor.mailbox.awaits_mail)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        task.invoke()
+    thread.join()
+    assert operator.events == ["open", "close"]
+    assert task.state is TaskState.FAILED
 
 
 # --- timers

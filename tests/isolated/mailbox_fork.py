@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import warnings
 from collections.abc import Callable
 
 import pytest
@@ -53,6 +54,8 @@ def child() -> None:
     fresh._check()
 
 
+# Python 3.12 and later warn about what this script is about.
+warnings.filterwarnings("ignore", message=".*multi-threaded.*fork", category=DeprecationWarning)
 threads = [threading.Thread(target=hammer) for _ in range(2)]
 for thread in threads:
     thread.start()

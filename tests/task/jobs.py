@@ -121,7 +121,7 @@ class Running:
             self.error = error
 
     def join(self) -> BaseException | None:
-        self.thread.join(30)
+        self.thread.join(60)
         assert not self.thread.is_alive(), "the task did not end"
         return self.error
 

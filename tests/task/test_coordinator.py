@@ -1,6 +1,7 @@
 """Checkpoints of several tasks, step by step: tasks, clock and storage are told what to do (F)."""
 
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
@@ -379,9 +380,10 @@ def test_every_future_is_answered_once_whatever_races(tmp_path: Path) -> None:
                 else:
                     task.acknowledge(begun[at])
                 at += 1
+            time.sleep(0.0005)
 
     def ask() -> None:
-        for _ in range(50):
+        for _ in range(30):
             futures.append(coordinator.trigger_checkpoint())
 
     threads = [threading.Thread(target=ask) for _ in range(3)]
@@ -393,7 +395,7 @@ def test_every_future_is_answered_once_whatever_races(tmp_path: Path) -> None:
         thread.start()
     for thread in threads[:3]:
         thread.join()
-    for future in futures[:75]:
+    for future in futures[:45]:
         future.exception(30)
     coordinator.shutdown()
     stop.set()

@@ -2,7 +2,7 @@
 # The floor under AddressSanitizer and UndefinedBehaviorSanitizer: bash ci/sanitize.sh [--short]
 #
 # Builds it with gcc's sanitizers into a directory of its own and runs the tests that reach it
-# from Python: tests/core, tests/stateful, tests/operators.  --short runs few examples of each.
+# from Python: those of the floor and of the rooms that lean on it most.  --short runs few examples.
 # Leaks are not looked for here (CPython keeps memory at exit by design); tests/isolated does.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/env.sh"
@@ -26,7 +26,7 @@ fi
 
 cd "$ROOM"
 rooms=()
-for room in tests/core tests/stateful tests/operators; do
+for room in tests/core tests/stateful tests/operators tests/mailbox tests/purgatory tests/time; do
     [ ! -d "$room" ] || rooms+=("$room")
 done
 # The C++ library goes first, or the sanitizer never sees pyarrow's exceptions being thrown.

@@ -22,7 +22,7 @@ from flinkish.spark.plan import OperatorPlan
 from flinkish.spark.table_files import PrivateTable, TableFiles, new_nonce
 from flinkish.state.backend import KeyedStateBackend, StateDeclaration
 
-__all__ = ["PIECE_SCHEMA", "SEQUENCE_SCHEMA", "GroupState", "Head"]
+__all__ = ["PIECE_SCHEMA", "SEQUENCE_SCHEMA", "GroupState", "Head", "check_settings"]
 
 # One map for head and pieces, and schemas that nobody has to parse: each declaration is work for
 # Spark in every task.
@@ -34,6 +34,7 @@ HEAD = (-1,)
 FORMAT_VERSION = 1
 KIND_LOG = 1
 KIND_HEAD = 2
+KIND_SETTINGS = 6
 # Larger frames are cut, so that no single value of Spark's state is too large for its protocol.
 PIECE_BYTES = 8 * 1024 * 1024
 
@@ -49,7 +50,6 @@ class Head:
     change_bytes: int
     timer: int | None
     watermark: int
-    max_parallelism: int
     states: str
 
     def encode(self, key_group: int) -> bytes:
@@ -66,6 +66,41 @@ class Head:
     def declarations(self) -> list[StateDeclaration]:
         """The states whose cells the log names, in the order of the cells."""
         return [StateDeclaration(**fields) for fields in json.loads(self.states)]
+
+
+def check_settings(plan: OperatorPlan, log: Any) -> None:
+    """Compare a program with the one that began the checkpoint; the first of all writes itself.
+
+    ``log`` is the map of SETTINGS_GROUP.  That a key group is new says nothing: with another
+    number of them every key is in another one.  IncompatibleStateError.
+    """
+    stored = log.getValue(HEAD)
+    if stored is None:
+        text = json.dumps({"max_parallelism": plan.max_parallelism}).encode()
+        log.updateValue(HEAD, (seal(KIND_SETTINGS, FORMAT_VERSION, 0, text), False))
+        return
+    try:
+        settings = json.loads(bytes(unseal(stored[0], KIND_SETTINGS, 0, version=FORMAT_VERSION)))
+    except CorruptFrame as error:
+        raise _corrupt(plan, str(error), None) from error
+    was = settings["max_parallelism"]
+    if was != plan.max_parallelism:
+        raise IncompatibleStateError(
+            f"the checkpoint of operator {plan.uid!r} was written with max_parallelism={was}, this "
+            f"program has {plan.max_parallelism}; keys would be looked for in the wrong places: "
+            f"call process(..., max_parallelism={was}), or start from an empty checkpoint",
+            setting="max_parallelism",
+            was=was,
+            now=plan.max_parallelism,
+        )
+
+
+def _corrupt(plan: OperatorPlan, reason: str, key_group: int | None) -> CorruptStateError:
+    return CorruptStateError(
+        f"the state of operator {plan.uid!r} cannot be read: {reason}",
+        version=FORMAT_VERSION,
+        key_group=key_group,
+    )
 
 
 class GroupState:
@@ -110,18 +145,7 @@ class GroupState:
         try:
             head = Head.decode(stored[0], key_group)
         except CorruptFrame as error:
-            raise self._corrupt(str(error), key_group) from error
-        if head.max_parallelism != self._plan.max_parallelism:
-            raise IncompatibleStateError(
-                f"the checkpoint of operator {self._plan.uid!r} was written with "
-                f"max_parallelism={head.max_parallelism}, this program has "
-                f"{self._plan.max_parallelism}; keys would be looked for in the wrong places: call "
-                f"process(..., max_parallelism={head.max_parallelism}), or start from an empty "
-                "checkpoint",
-                setting="max_parallelism",
-                was=head.max_parallelism,
-                now=self._plan.max_parallelism,
-            )
+            raise _corrupt(self._plan, str(error), key_group) from error
         return head
 
     def _map(self, private: PrivateTable, *, create: bool) -> None:
@@ -146,7 +170,7 @@ class GroupState:
                 self._backend.table, list(self._contents(head, key_group)), cells, key_group
             )
         except (CorruptFrame, state_log.DamagedLog) as error:
-            raise self._corrupt(str(error), key_group) from error
+            raise _corrupt(self._plan, str(error), key_group) from error
 
     def _contents(self, head: Head, key_group: int) -> Iterator[Any]:
         """The unsealed pieces of the log, in order."""
@@ -154,19 +178,12 @@ class GroupState:
         for sequence in range(head.first, head.next):
             stored = self._log_state.getValue((sequence,))
             if stored is None:
-                raise self._corrupt(f"piece {sequence} of the log is missing", key_group)
+                raise _corrupt(self._plan, f"piece {sequence} of the log is missing", key_group)
             parts.append(bytes(stored[0]))
             if not stored[1]:
                 frame = parts[0] if len(parts) == 1 else b"".join(parts)
                 yield unseal(frame, KIND_LOG, key_group, version=FORMAT_VERSION)
                 parts.clear()
-
-    def _corrupt(self, reason: str, key_group: int) -> CorruptStateError:
-        return CorruptStateError(
-            f"the state of operator {self._plan.uid!r} cannot be read: {reason}",
-            version=FORMAT_VERSION,
-            key_group=key_group,
-        )
 
     # --- commit
 
@@ -188,7 +205,7 @@ class GroupState:
             else:
                 self._files.publish(private, head.nonce)
             return
-        old = head or Head("", 0, 0, 0, 0, None, watermark, self._plan.max_parallelism, "[]")
+        old = head or Head("", 0, 0, 0, 0, None, watermark, "[]")
         new = replace(
             old,
             nonce=new_nonce(old.nonce),

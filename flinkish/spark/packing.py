@@ -28,6 +28,7 @@ from flinkish.time import assign_to_key_group, assign_to_key_groups
 __all__ = [
     "NULL_KEY_GROUP",
     "PACKED_SCHEMA",
+    "SETTINGS_GROUP",
     "keyed_batch",
     "packer",
     "read_payload",
@@ -44,6 +45,9 @@ _PACKED = pa.schema([(name, pa.int32()) for name in _NUMBERS] + [("payload", pa.
 # Rows without a key travel as a group of their own, to be counted and put where they belong.
 NULL_KEY_GROUP = -1
 
+# Of this one every task sends a row, for it to check that state and program agree.
+SETTINGS_GROUP = -2
+
 # A task packs this much at a time: few, large payloads, and bounded memory.
 _CHUNK_ROWS = 1_000_000
 _CHUNK_BYTES = 128 * 1024 * 1024
@@ -57,7 +61,7 @@ def packer(plan: OperatorPlan) -> Callable[[Batches], Batches]:
         part = context.partitionId() if context else 0
         sequence = 0
         for table in _chunks(batches):
-            packed = []
+            packed = [(slot_of(SETTINGS_GROUP), 0, part, 0, b"")] if sequence == 0 else []
             for phase, rows in _phases(plan, table):
                 for group, payload in pack_table(plan, rows):
                     packed.append((slot_of(group), phase, part, sequence, payload))

@@ -9,9 +9,14 @@ from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from flinkish.common.elements import MIN_TIMESTAMP
-from flinkish.spark.group_state import PIECE_SCHEMA, SEQUENCE_SCHEMA, GroupState
+from flinkish.spark.group_state import (
+    PIECE_SCHEMA,
+    SEQUENCE_SCHEMA,
+    GroupState,
+    check_settings,
+)
 from flinkish.spark.operator_run import OperatorRun, Result
-from flinkish.spark.packing import NULL_KEY_GROUP
+from flinkish.spark.packing import NULL_KEY_GROUP, SETTINGS_GROUP
 from flinkish.spark.placement import group_at
 from flinkish.spark.plan import AFTER_WATERMARK, BEFORE_WATERMARK, OperatorPlan
 from flinkish.spark.table_files import TableFiles
@@ -40,6 +45,10 @@ class KeyGroupProcessor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
         """All rows of one key group in this batch."""
+        key_group = group_at(key[0])
+        if key_group == SETTINGS_GROUP:
+            check_settings(self._plan, self._log)
+            return
         # Payloads of several tasks come in no order; with this one, a batch that is run again
         # gives the same output.
         ordered = sorted((row.phase, row.part, row.seq, bytes(row.payload)) for row in rows)
@@ -47,7 +56,6 @@ class KeyGroupProcessor(StatefulProcessor):
         for phase, _, _, payload in ordered:
             phases[phase].append(payload)
         run = self._opened()
-        key_group = group_at(key[0])
         if key_group == NULL_KEY_GROUP:
             results: Iterable[Result] = run.route_null_keys(run.unpack(phases[0] + phases[1]))
         else:

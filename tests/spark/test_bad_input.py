@@ -254,7 +254,9 @@ def test_a_checkpoint_of_another_program(spark: SparkSession, tmp_path: Path) ->
         run(stream, checkpoint)
 
     start()
-    with pytest.raises(StreamingQueryException, match="max_parallelism=16, this program has 32"):
-        start(max_parallelism=32)
+    for other in (1, 15, 17, 32, 1000):
+        needed = f"max_parallelism=16, this program has {other};"
+        with pytest.raises(StreamingQueryException, match=needed):
+            start(max_parallelism=other)
     with pytest.raises(StreamingQueryException, match="StateMigrationError: the state 'n' is"):
         start(Types.STRING())

@@ -23,7 +23,7 @@ from flinkish.datastream.state import (
     ValueStateDescriptor,
 )
 from flinkish.spark import group_state
-from flinkish.spark.group_state import GroupState
+from flinkish.spark.group_state import GroupState, check_settings
 from flinkish.spark.plan import OperatorPlan
 from flinkish.spark.table_files import TableFiles
 from flinkish.state.backend import KeyedStateBackend
@@ -244,11 +244,16 @@ def test_another_state_of_the_same_name_is_refused(tmp_path: Path, other: StateD
 
 
 def test_another_max_parallelism_is_refused(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    store.program(COUNT).set(x=7)
+    log = FakeMap({})
+    check_settings(plan(None, OUT, tmp_path, max_parallelism=8), log)
+    check_settings(plan(None, OUT, tmp_path, max_parallelism=8), log)
     with pytest.raises(IncompatibleStateError, match="max_parallelism=8, this program has 16") as e:
-        store.program(COUNT, max_parallelism=16).open()
+        check_settings(plan(None, OUT, tmp_path, max_parallelism=16), log)
     assert (e.value.setting, e.value.was, e.value.now) == ("max_parallelism", 8, 16)
+    sealed, more = log.getValue(group_state.HEAD)
+    log.updateValue(group_state.HEAD, (sealed[:-1], more))
+    with pytest.raises(CorruptStateError, match="'operator' cannot be read"):
+        check_settings(plan(None, OUT, tmp_path, max_parallelism=8), log)
 
 
 def test_damaged_bytes_are_refused(tmp_path: Path) -> None:

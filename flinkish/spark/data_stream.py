@@ -152,7 +152,7 @@ class KeyedStream:
         uid: name of the operator, for messages and statistics; by default its class and place.
         max_parallelism: number of key groups, in which state is kept and moved, and the most
             tasks that can share the work.  It cannot be changed for a checkpoint.  By default
-            the power of two at or above 8 for each of `spark.sql.shuffle.partitions`, at least
+            the power of two at or above twice `spark.sql.shuffle.partitions`, at least
             16 and at most 1024: each group costs every batch that touches it some milliseconds.
         order: "arrival" hands the rows of a batch over as they come, as Flink does; "timestamp"
             sorts each key group's rows of a batch by event time first (ties keep their order).
@@ -287,7 +287,7 @@ class ProcessedStream(DataStream):
 
 def _default_key_groups(spark: SparkSession) -> int:
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
-    return min(max(1 << (8 * partitions - 1).bit_length(), 16), 1024)
+    return min(max(1 << (2 * partitions - 1).bit_length(), 16), 1024)
 
 
 def _tag_schema(tag: OutputTag) -> StructType:

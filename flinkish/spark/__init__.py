@@ -1,7 +1,7 @@
 """Flink's operators on Spark's DataFrames.
 
 Owns: streams over DataFrames, what travels through Spark's shuffle, state in Spark's state store
-and its cache on the workers' disks.
+and its cache on the workers' disks, source functions as Spark's sources.
 Uses: every room above it; the only one that imports pyspark.
 Must not: keep anything alive across a fork, or count as committed what Spark has not committed.
 """
@@ -16,6 +16,7 @@ except ImportError as error:
 from flinkish.spark.data_stream import DataStream, KeyedStream, ProcessedStream
 from flinkish.spark.plan import StateSettings
 from flinkish.spark.session import SETTINGS, configure
+from flinkish.spark.source import register_source
 
 __all__ = [
     "SETTINGS",
@@ -24,4 +25,5 @@ __all__ = [
     "ProcessedStream",
     "StateSettings",
     "configure",
+    "register_source",
 ]

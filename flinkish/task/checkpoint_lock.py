@@ -63,7 +63,7 @@ class CheckpointLock:
         self._depth = 1
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._depth -= 1
         if self._depth > 0:
             return

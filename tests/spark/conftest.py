@@ -28,7 +28,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.filterwarnings(warning))
 
 
-WITHOUT_SPARK = ("test_group_state.py", "test_processor.py", "test_table_files.py")
+WITHOUT_SPARK = (
+    "test_source_run.py",
+    "test_group_state.py",
+    "test_processor.py",
+    "test_table_files.py",
+)
 
 
 def worker_environment() -> dict[str, str]:

@@ -1,0 +1,188 @@
+"""Source functions as streaming sources of Spark."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+
+import flinkish.spark as fs
+from flinkish.common import Types
+from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, SerializationError
+from flinkish.functions import SourceFunction
+from tests.spark.conftest import worker_environment
+from tests.spark.functions import Silence
+from tests.spark.sources import FailsAt, Forgetful, Numbers
+from tests.spark.support import timed
+from tests.spark.test_kills import kill_session, wait
+
+SCHEMA = "n bigint, text string"
+
+
+class Sink:
+    """Keeps the numbers of each batch; a batch that comes again replaces the first."""
+
+    def __init__(self) -> None:
+        self.batches: dict[int, list[int]] = {}
+
+    def write(self, frame: DataFrame, batch: int) -> None:
+        self.batches[batch] = [row.n for row in frame.collect()]
+
+    @property
+    def numbers(self) -> list[int]:
+        return [number for batch in sorted(self.batches) for number in self.batches[batch]]
+
+
+def run_until(spark: SparkSession, sink: Sink, checkpoint: Path, name: str, count: int) -> None:
+    query = (
+        spark.readStream.format(name)
+        .load()
+        .writeStream.foreachBatch(sink.write)
+        .option("checkpointLocation", str(checkpoint))
+        .start()
+    )
+    try:
+        deadline = time.monotonic() + 120
+        while len(sink.numbers) < count and time.monotonic() < deadline:
+            query.awaitTermination(0.05)
+    finally:
+        query.stop()
+
+
+def forget_commit(checkpoint: Path, batch: int) -> None:
+    """As if the query had been killed in this batch."""
+    (checkpoint / "commits" / f"{batch}").unlink()
+    (checkpoint / "commits" / f".{batch}.crc").unlink()
+
+
+def test_a_query_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
+    sink = Sink()
+    fs.register_source(spark, Numbers(300, pause_s=0.01), SCHEMA, name="numbers-in-parts")
+    run_until(spark, sink, tmp_path / "checkpoint", "numbers-in-parts", 50)
+    before = dict(sink.batches)
+    run_until(spark, sink, tmp_path / "checkpoint", "numbers-in-parts", 300)
+    assert sink.numbers == list(range(300))
+    assert len(sink.batches) > len(before) > 0
+
+
+def test_a_batch_that_was_not_finished_is_made_again(spark: SparkSession, tmp_path: Path) -> None:
+    sink, checkpoint = Sink(), tmp_path / "checkpoint"
+    fs.register_source(spark, Numbers(40, hold=4), SCHEMA, name="numbers-again")
+    run_until(spark, sink, checkpoint, "numbers-again", 40)
+    last = max(sink.batches)
+    forget_commit(checkpoint, last)
+    first = dict(sink.batches)
+    del sink.batches[last]
+    run_until(spark, sink, checkpoint, "numbers-again", 40)
+    assert sink.batches == first
+
+
+def test_a_source_that_cannot_repeat_itself(spark: SparkSession, tmp_path: Path) -> None:
+    sink, checkpoint = Sink(), tmp_path / "checkpoint"
+    source = Forgetful(20, str(tmp_path / "started"))
+    fs.register_source(spark, source, SCHEMA, name="forgetful")
+    run_until(spark, sink, checkpoint, "forgetful", 20)
+    forget_commit(checkpoint, max(sink.batches))
+    sink.batches.clear()
+    with pytest.raises(StreamingQueryException, match=r"emitted \d+ records when batch"):
+        run_until(spark, sink, checkpoint, "forgetful", 20)
+
+
+def test_a_source_that_fails(spark: SparkSession, tmp_path: Path) -> None:
+    fs.register_source(spark, FailsAt(100, 5), SCHEMA, name="fails")
+    sink = Sink()
+    with pytest.raises(StreamingQueryException, match="'fails' failed in run: cannot read 5"):
+        run_until(spark, sink, tmp_path / "checkpoint", "fails", 100)
+    assert sink.numbers == list(range(len(sink.numbers)))
+    assert len(sink.numbers) <= 5
+
+
+def test_times_and_operators(spark: SparkSession, tmp_path: Path) -> None:
+    fs.register_source(
+        spark,
+        Numbers(60, pause_s=0.01),
+        Types.ROW_NAMED(["n", "key"], [Types.LONG(), Types.STRING()]),
+        name="numbers-in-time",
+        timestamp_column="ts",
+    )
+    frame = spark.readStream.format("numbers-in-time").load()
+    assert frame.dtypes == [("n", "bigint"), ("key", "string"), ("ts", "timestamp")]
+    alerts: list[Any] = []
+    done = threading.Event()
+
+    def write(batch: DataFrame, _: int) -> None:
+        alerts.extend(batch.collect())
+        if any(row.what == "timer" for row in alerts):
+            done.set()
+
+    schema = "key string, what string, count bigint, at bigint"
+    stream = timed(frame).key_by("key").process(Silence(), schema=schema)
+    query = (
+        stream.to_df()
+        .writeStream.foreachBatch(write)
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .start()
+    )
+    try:
+        assert done.wait(120)
+    finally:
+        query.stop()
+    assert {row.at % 1000 for row in alerts} == {0, Silence.PATIENCE % 1000}
+
+
+def test_bad_sources(spark: SparkSession) -> None:
+    class Plain(SourceFunction):
+        def run(self, ctx: Any) -> None:
+            pass
+
+        def cancel(self) -> None:
+            pass
+
+    locked = Numbers(1)
+    locked.guard = threading.Lock()  # type: ignore[attr-defined]
+    with pytest.raises(ArgumentTypeError, match="Plain is no CheckpointedFunction"):
+        fs.register_source(spark, Plain(), SCHEMA)
+    with pytest.raises(ArgumentTypeError, match="takes a SourceFunction, not 'numbers'"):
+        fs.register_source(spark, "numbers", SCHEMA)  # type: ignore[arg-type]
+    with pytest.raises(SerializationError, match="guard"):
+        fs.register_source(spark, locked, SCHEMA)
+    with pytest.raises(IllegalArgumentError, match="has a column 'n' already"):
+        fs.register_source(spark, Numbers(1), SCHEMA, timestamp_column="n")
+
+
+@pytest.mark.stress
+def test_killed_drivers(tmp_path: Path) -> None:
+    chance, count, kills = random.Random(5), 10_000, 2
+    out, log = tmp_path / "out", tmp_path / "log"
+    deaths = 0
+    while not (tmp_path / "done").exists():
+        with log.open("a") as stderr:
+            driver = subprocess.Popen(
+                [sys.executable, "-m", "tests.spark.kill_source", str(tmp_path), str(count)],
+                env=os.environ | worker_environment(),
+                stdout=stderr,
+                stderr=stderr,
+                start_new_session=True,
+            )
+        try:
+            if deaths < kills:
+                goal = len(list(out.glob("*.json"))) + chance.randrange(1, 3)
+                wait(driver, lambda goal=goal: len(list(out.glob("*.json"))) >= goal)
+                time.sleep(chance.random())
+            else:
+                wait(driver, lambda: False)
+            assert driver.poll() in (None, 0), log.read_text()[-4000:]
+        finally:
+            deaths += driver.poll() is None
+            kill_session(driver)
+    batches = [json.loads(file.read_text()) for file in sorted(out.glob("*.json"))]
+    assert [number for batch in batches for number in batch] == list(range(count))
+    assert deaths == kills

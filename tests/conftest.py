@@ -1,6 +1,8 @@
 """What every test gets: reproducible chance, and a check that it left no thread behind."""
 
+import os
 import random
+import sys
 import threading
 import time
 import zlib
@@ -31,6 +33,12 @@ settings.load_profile("default")
 
 def pytest_report_header() -> str:
     return f"flinkish {flinkish.__version__} from {flinkish.__path__[0]}"
+
+
+@pytest.fixture(scope="session")
+def environment() -> dict[str, str]:
+    """Variables with which a Python process imports as this one does."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 @pytest.fixture

@@ -66,13 +66,14 @@ cdef void pieces_of(StateTable table, uint32_t at, Piece* key, Piece* namespace)
 cdef char* write_piece(char* at, uint8_t tag, uint32_t size, const char* data) noexcept:
     at[0] = <char>tag
     memcpy(at + 1, &size, 4)
-    memcpy(at + 5, data, size)
+    if size != 0:
+        memcpy(at + 5, data, size)
     return at + 5 + size
 
 
 cdef inline bint is_namespace(const Piece* piece, const Encoded* namespace) noexcept:
     return piece.tag == namespace.tag and piece.size == namespace.size \
-        and memcmp(piece.data, namespace.data, piece.size) == 0
+        and (piece.size == 0 or memcmp(piece.data, namespace.data, piece.size) == 0)
 
 
 cdef class NamedTimers:

@@ -4,7 +4,6 @@ A script is for what only a whole process shows: what an import drags in, memory
 come back, state that must not survive a fork.  It asserts, and prints why.
 """
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,8 +16,7 @@ SCRIPTS = sorted(
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_script(script: Path) -> None:
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+def test_script(script: Path, environment: dict[str, str]) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-X", "faulthandler", str(script)],
         env=environment,

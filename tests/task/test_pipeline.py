@@ -9,12 +9,9 @@ from pathlib import Path
 
 import pytest
 
-import tests
 from flinkish.task import FileSystemCheckpointStorage
 from tests.task.jobs import await_true
 from tests.task.pipeline import expected, run
-
-ROOT = Path(tests.__file__).resolve().parents[1]
 
 
 def newest(directory: Path) -> int:
@@ -43,13 +40,15 @@ def test_a_job_that_fails_goes_on_where_its_checkpoint_was(tmp_path: Path) -> No
 
 
 @pytest.mark.stress
-def test_a_job_that_is_killed_goes_on_where_its_checkpoint_was(tmp_path: Path) -> None:
+def test_a_job_that_is_killed_goes_on_where_its_checkpoint_was(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
     end = 2_000
     command = [sys.executable, "-m", "tests.task.pipeline", str(tmp_path), str(end)]
     kills = 0
     for _ in range(3):
         before = newest(tmp_path)
-        with subprocess.Popen(command, cwd=ROOT) as job:
+        with subprocess.Popen(command, env=environment) as job:
             wanted = before + random.randint(1, 4)
             await_true(
                 lambda job=job, wanted=wanted: newest(tmp_path) >= wanted or job.poll() is not None,

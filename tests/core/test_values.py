@@ -151,7 +151,7 @@ def test_tuples_in_tuples_end_before_the_stack_does() -> None:
     with pytest.raises(RecursionError):
         encode(key, as_key=True)
     data = b""
-    for _ in range(2_000):
+    for _ in range(20_000):
         data = bytes([12]) + len(data).to_bytes(4, "little") + data
     with pytest.raises(RecursionError):
         decode(12, data)

@@ -30,7 +30,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from flinkish._core.mail cimport Mail
 from flinkish._core.mail_lanes cimport MailLanes
-from flinkish._core.timer_heap cimport pthread_mutex_t
+from flinkish._core.pthreads cimport pthread_mutex_t
 
 cdef enum QueueStatus:
     QUEUE_OPEN

@@ -18,7 +18,7 @@ from flinkish._core.memory cimport segment_raise
 from flinkish._core.object_slots cimport (
     objects_clear, objects_fit, objects_hold, objects_put, objects_room, objects_take,
 )
-from flinkish._core.timer_heap cimport (
+from flinkish._core.pthreads cimport (
     pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_unlock,
 )
 

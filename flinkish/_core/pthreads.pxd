@@ -11,3 +11,10 @@ cdef extern from "<pthread.h>" nogil:
     int pthread_mutex_lock(pthread_mutex_t* mutex)
     int pthread_mutex_trylock(pthread_mutex_t* mutex)
     int pthread_mutex_unlock(pthread_mutex_t* mutex)
+
+
+cdef inline void mutex_enter(pthread_mutex_t* mutex) noexcept:
+    """Lock with the GIL held; who must wait, since a batch may hold it for long, does without."""
+    if pthread_mutex_trylock(mutex) != 0:
+        with nogil:
+            pthread_mutex_lock(mutex)

@@ -8,19 +8,9 @@
 cimport cython
 from libc.stdint cimport int64_t, uint32_t
 
+from flinkish._core.pthreads cimport pthread_mutex_t
 from flinkish._core.timer_batches cimport TimerBatch, TimerColumns
 from flinkish._core.timers cimport Timer, Timers
-
-cdef extern from "<pthread.h>" nogil:
-    ctypedef struct pthread_mutex_t:
-        pass
-    ctypedef struct pthread_mutexattr_t:
-        pass
-    int pthread_mutex_init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes)
-    int pthread_mutex_destroy(pthread_mutex_t* mutex)
-    int pthread_mutex_lock(pthread_mutex_t* mutex)
-    int pthread_mutex_trylock(pthread_mutex_t* mutex)
-    int pthread_mutex_unlock(pthread_mutex_t* mutex)
 
 # The memory of columns that went out; NumPy arrays keep it alive.
 @cython.final

@@ -13,6 +13,10 @@ import operator
 import numpy as np
 
 from flinkish._core.memory cimport segment_raise
+from flinkish._core.pthreads cimport (
+    mutex_enter, pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock,
+    pthread_mutex_unlock,
+)
 from flinkish._core.timer_batches cimport (
     TimerBatch, timer_columns_release, timers_add_many, timers_of_group, timers_poll_due,
     timers_remove_many,
@@ -230,10 +234,7 @@ cdef class TimerHeap:
             raise AssertionError(fault.decode())
 
     cdef void _enter(self) noexcept:
-        # A batch of another thread may hold the lock for long: wait for it without the GIL.
-        if pthread_mutex_trylock(&self.lock) != 0:
-            with nogil:
-                pthread_mutex_lock(&self.lock)
+        mutex_enter(&self.lock)
 
     cdef void _leave(self) noexcept:
         pthread_mutex_unlock(&self.lock)

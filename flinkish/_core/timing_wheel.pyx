@@ -18,7 +18,7 @@ from flinkish._core.object_slots cimport (
     objects_clear, objects_fit, objects_hold, objects_put, objects_room, objects_take,
 )
 from flinkish._core.pthreads cimport (
-    pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_trylock,
+    mutex_enter, pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock,
     pthread_mutex_unlock,
 )
 from flinkish._core.wheel cimport (
@@ -374,10 +374,7 @@ cdef class TimingWheel:
     # --- inside
 
     cdef void _enter(self) noexcept:
-        # A batch of another thread may hold the lock for long: wait for it without the GIL.
-        if pthread_mutex_trylock(&self._lock) != 0:
-            with nogil:
-                pthread_mutex_lock(&self._lock)
+        mutex_enter(&self._lock)
 
     cdef void _leave(self) noexcept:
         pthread_mutex_unlock(&self._lock)

@@ -8,6 +8,9 @@ from Spark's workers to the driver.
 
 from __future__ import annotations
 
+import sys
+import threading
+import traceback
 from collections.abc import Iterable
 from typing import Any
 
@@ -258,3 +261,15 @@ class TaskCancellationError(FlinkishError, TimeoutError):
     def __init__(self, message: str, *, stack: str = "") -> None:
         super().__init__(message)
         self.stack = stack
+
+    @classmethod
+    def of(cls, source: str, thread: threading.Thread, timeout_ms: int) -> TaskCancellationError:
+        """The error for a source whose thread still runs after this time."""
+        frame = sys._current_frames().get(thread.ident or 0)
+        stack = "".join(traceback.format_stack(frame)) if frame is not None else ""
+        return cls(
+            f"{source} did not return from run within {timeout_ms} ms after cancel(); its thread "
+            "is left behind. Let run() look at what cancel() sets, and wait with time-outs. It was "
+            f"here:\n{stack}",
+            stack=stack,
+        )

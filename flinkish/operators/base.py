@@ -77,6 +77,18 @@ class OperatorEnvironment:
             else service.get_current_processing_time()
         )
 
+    def context_settings(self) -> dict[str, Any]:
+        """What a runtime context tells of the surroundings, as its arguments."""
+        return {
+            "task_name": self.task_name,
+            "index": self.index,
+            "parallelism": self.parallelism,
+            "max_parallelism": self.max_parallelism,
+            "attempt": self.attempt,
+            "metrics": self.metrics,
+            "job_parameters": self.job_parameters,
+        }
+
 
 class LifeCycle(Enum):
     """Where an operator is in its life; each step is taken once, in this order."""

@@ -71,16 +71,7 @@ class KeyedOperator(StreamOperator):
             assign_to_key_group(None, environment.max_parallelism, environment.key_type)
         self.table = StateTable(self.key_groups.start_key_group, self.key_groups.end_key_group)
         self.backend = KeyedStateBackend(self.table)
-        self.runtime_context = KeyedRuntimeContext(
-            self.backend,
-            task_name=environment.task_name,
-            index=environment.index,
-            parallelism=environment.parallelism,
-            max_parallelism=environment.max_parallelism,
-            attempt=environment.attempt,
-            metrics=environment.metrics,
-            job_parameters=environment.job_parameters,
-        )
+        self.runtime_context = KeyedRuntimeContext(self.backend, **environment.context_settings())
         self._keys_kept = _FEW
         self._restored_services: dict[str, str] = {}
 

@@ -87,15 +87,7 @@ class ProcessOperator(StreamOperator):
         self._clocks = _Clocks(environment)
         self._context = _Context(self._clocks)
         self._records = environment.metrics.counter("numRecordsIn")
-        self.runtime_context = TaskRuntimeContext(
-            task_name=environment.task_name,
-            index=environment.index,
-            parallelism=environment.parallelism,
-            max_parallelism=environment.max_parallelism,
-            attempt=environment.attempt,
-            metrics=environment.metrics,
-            job_parameters=environment.job_parameters,
-        )
+        self.runtime_context = TaskRuntimeContext(**environment.context_settings())
 
     def open(self) -> None:
         """Open the function."""

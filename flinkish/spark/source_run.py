@@ -14,10 +14,8 @@ Invariants:
 from __future__ import annotations
 
 import logging
-import sys
 import threading
 import time
-import traceback
 from typing import Any
 
 from flinkish.common.elements import Watermark, check_timestamp
@@ -116,13 +114,8 @@ class SourceRun(SourceFunction.SourceContext):
         self._source.cancel()
         self._thread.join(timeout_s)
         if self._thread.is_alive():
-            frame = sys._current_frames().get(self._thread.ident or 0)
-            stack = "".join(traceback.format_stack(frame)) if frame is not None else ""
-            raise TaskCancellationError(
-                f"the source {self._name!r} did not return from run within {timeout_s} s after "
-                f"cancel(); its thread is left behind, and was here:\n{stack}",
-                stack=stack,
-            )
+            source = f"the source {self._name!r}"
+            raise TaskCancellationError.of(source, self._thread, round(timeout_s * 1000))
         self._source.close()
 
     # --- the source's side

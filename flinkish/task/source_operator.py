@@ -104,16 +104,7 @@ class SourceOperator(StreamOperator):
     def setup(self, output: Output, environment: OperatorEnvironment | None = None) -> None:
         """As declared."""
         super().setup(output, environment)
-        environment = self.environment
-        self._runtime_context = TaskRuntimeContext(
-            task_name=environment.task_name,
-            index=environment.index,
-            parallelism=environment.parallelism,
-            max_parallelism=environment.max_parallelism,
-            attempt=environment.attempt,
-            metrics=environment.metrics,
-            job_parameters=environment.job_parameters,
-        )
+        self._runtime_context = TaskRuntimeContext(**self.environment.context_settings())
 
     def initialize_state(self, state: bytes | None = None) -> None:
         """Hand the state to the function; CorruptStateError if it can take none."""

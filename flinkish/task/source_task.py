@@ -9,10 +9,8 @@ thread.
 from __future__ import annotations
 
 import logging
-import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
 
@@ -152,11 +150,5 @@ class SourceStreamTask(StreamTask):
         thread.join(self._cancel_timeout / 1000)
         if not thread.is_alive():
             return
-        frame = sys._current_frames().get(thread.ident)
-        stack = "".join(traceback.format_stack(frame)) if frame is not None else ""
-        raise TaskCancellationError(
-            f"{type(self._source).__name__}.run did not return within {self._cancel_timeout} ms "
-            "after cancel(); its thread is left behind. Let run() look at what cancel() sets, and "
-            f"wait with time-outs. It was here:\n{stack}",
-            stack=stack,
-        )
+        source = type(self._source).__name__
+        raise TaskCancellationError.of(source, thread, self._cancel_timeout)

@@ -3,13 +3,9 @@
 FLINKISH_KILLS sets how many times the driver is killed; the default is short.
 """
 
-import contextlib
 import os
 import random
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,8 +13,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.spark.conftest import worker_environment
 from tests.spark.functions import LATE, Silence
+from tests.spark.killing import kill_now_and_then
 from tests.spark.support import GROUPS, Outcome, Source, run, settings, timed, tuples
 from tests.spark.traffic import OUT, SCHEMA, check, expected, feed, random_batches
 
@@ -86,29 +82,9 @@ def test_killed_drivers(tmp_path: Path) -> None:
     source = Source(None, tmp_path / "in", SCHEMA)  # type: ignore[arg-type]
     batches = random_batches(41, batches=max(8, 2 * KILLS), rows=50, keys=20)
     feed(source, batches)
-    out, log = tmp_path / "out", tmp_path / "log"
-    deaths = 0
-    while not (tmp_path / "done").exists():
-        with log.open("a") as stderr:
-            driver = subprocess.Popen(
-                [sys.executable, "-m", "tests.spark.kill_driver", str(tmp_path)],
-                env=os.environ | worker_environment(),
-                stdout=stderr,
-                stderr=stderr,
-                start_new_session=True,
-            )
-        try:
-            if deaths < KILLS:
-                # Somewhere in the batches after those that were finished before.
-                goal = len(list(out.glob("*.json"))) + chance.randrange(1, 3)
-                wait(driver, lambda goal=goal: len(list(out.glob("*.json"))) >= goal)
-                time.sleep(chance.random() * 1.5)
-            else:
-                wait(driver, lambda: False)
-            assert driver.poll() in (None, 0), log.read_text()[-4000:]
-        finally:
-            deaths += driver.poll() is None
-            kill_session(driver)
+    out = tmp_path / "out"
+    program = ["tests.spark.kill_driver", str(tmp_path)]
+    deaths = kill_now_and_then(program, tmp_path, chance, KILLS, 1.5)
     assert deaths == KILLS
     found = Outcome(batches={int(file.stem): tuples(file) for file in out.glob("*.json")})
     _, given = expected(Silence(), batches, 1000)
@@ -116,17 +92,3 @@ def test_killed_drivers(tmp_path: Path) -> None:
     tables = list((tmp_path / "tables").glob("*/*/*/*/*"))
     assert len(tables) == len({table.parent for table in tables}) == GROUPS
     assert not any(table.name.startswith(".") for table in tables)
-
-
-def wait(driver: "subprocess.Popen[bytes]", until: Any) -> None:
-    deadline = time.monotonic() + 300
-    while driver.poll() is None and not until():
-        assert time.monotonic() < deadline, "the driver makes no progress"
-        time.sleep(0.02)
-
-
-def kill_session(driver: "subprocess.Popen[bytes]") -> None:
-    """Kill the driver and its JVM at once; workers find out by themselves."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(driver.pid, signal.SIGKILL)
-    driver.wait()

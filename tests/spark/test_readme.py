@@ -1,6 +1,5 @@
 """README.md tells the truth: its Python blocks run, and print the text block that follows."""
 
-import os
 import re
 import subprocess
 import sys
@@ -17,7 +16,9 @@ BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", re.M | re.S)
 MARK = "=== end of block ==="
 
 
-def test_the_examples_run_and_print_what_is_shown(tmp_path: Path) -> None:
+def test_the_examples_run_and_print_what_is_shown(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
     blocks = BLOCK.findall(README.read_text())
     codes = [text for kind, text in blocks if kind == "python"]
     shown = [text for kind, text in blocks if kind == "text"]
@@ -29,7 +30,7 @@ def test_the_examples_run_and_print_what_is_shown(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(script)],
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env=environment,
         capture_output=True,
         text=True,
         timeout=300,

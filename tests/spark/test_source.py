@@ -1,10 +1,7 @@
 """Source functions as streaming sources of Spark."""
 
 import json
-import os
 import random
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -18,11 +15,10 @@ import flinkish.spark as fs
 from flinkish.common import Types
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, SerializationError
 from flinkish.functions import SourceFunction
-from tests.spark.conftest import worker_environment
 from tests.spark.functions import Silence
+from tests.spark.killing import kill_now_and_then
 from tests.spark.sources import FailsAt, Forgetful, Numbers
 from tests.spark.support import timed
-from tests.spark.test_kills import kill_session, wait
 
 SCHEMA = "n bigint, text string"
 
@@ -161,28 +157,8 @@ def test_bad_sources(spark: SparkSession) -> None:
 @pytest.mark.stress
 def test_killed_drivers(tmp_path: Path) -> None:
     chance, count, kills = random.Random(5), 10_000, 2
-    out, log = tmp_path / "out", tmp_path / "log"
-    deaths = 0
-    while not (tmp_path / "done").exists():
-        with log.open("a") as stderr:
-            driver = subprocess.Popen(
-                [sys.executable, "-m", "tests.spark.kill_source", str(tmp_path), str(count)],
-                env=os.environ | worker_environment(),
-                stdout=stderr,
-                stderr=stderr,
-                start_new_session=True,
-            )
-        try:
-            if deaths < kills:
-                goal = len(list(out.glob("*.json"))) + chance.randrange(1, 3)
-                wait(driver, lambda goal=goal: len(list(out.glob("*.json"))) >= goal)
-                time.sleep(chance.random())
-            else:
-                wait(driver, lambda: False)
-            assert driver.poll() in (None, 0), log.read_text()[-4000:]
-        finally:
-            deaths += driver.poll() is None
-            kill_session(driver)
-    batches = [json.loads(file.read_text()) for file in sorted(out.glob("*.json"))]
+    program = ["tests.spark.kill_source", str(tmp_path), str(count)]
+    deaths = kill_now_and_then(program, tmp_path, chance, kills, 1.0)
+    batches = [json.loads(file.read_text()) for file in sorted((tmp_path / "out").glob("*.json"))]
     assert [number for batch in batches for number in batch] == list(range(count))
     assert deaths == kills

@@ -69,7 +69,7 @@ def test_two_that_put_back_the_same_state(files: TableFiles, tmp_path: Path) -> 
 
 
 def test_private_tables_of_the_dead_go_and_those_of_the_living_stay(
-    files: TableFiles, tmp_path: Path
+    files: TableFiles, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     code = (
         "import sys; from flinkish.spark.table_files import TableFiles;"
@@ -77,7 +77,7 @@ def test_private_tables_of_the_dead_go_and_those_of_the_living_stay(
     )
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code, str(tmp_path)],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        env=environment,
         capture_output=True,
         text=True,
         check=True,

@@ -1,0 +1,60 @@
+"""Programs that are killed now and then until they are done."""
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tests.spark.conftest import worker_environment
+
+
+def kill_now_and_then(
+    program: Sequence[str], work: Path, chance: random.Random, kills: int, longest_s: float
+) -> int:
+    """Run a module and its arguments until WORK/done is there; how often it was killed.
+
+    It writes a file into WORK/out for each micro-batch.  It is killed, `kills` times, somewhere in
+    the batches after those that were finished before, up to ``longest_s`` after the last seen.
+    """
+    out, log = work / "out", work / "log"
+    deaths = 0
+    while not (work / "done").exists():
+        with log.open("a") as stderr:
+            driver = subprocess.Popen(
+                [sys.executable, "-m", *program],
+                env=os.environ | worker_environment(),
+                stdout=stderr,
+                stderr=stderr,
+                start_new_session=True,
+            )
+        try:
+            if deaths < kills:
+                goal = len(list(out.glob("*.json"))) + chance.randrange(1, 3)
+                wait(driver, lambda goal=goal: len(list(out.glob("*.json"))) >= goal)
+                time.sleep(chance.random() * longest_s)
+            else:
+                wait(driver, lambda: False)
+            assert driver.poll() in (None, 0), log.read_text()[-4000:]
+        finally:
+            deaths += driver.poll() is None
+            kill_session(driver)
+    return deaths
+
+
+def wait(driver: "subprocess.Popen[bytes]", until: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 300
+    while driver.poll() is None and not until():
+        assert time.monotonic() < deadline, "the driver makes no progress"
+        time.sleep(0.02)
+
+
+def kill_session(driver: "subprocess.Popen[bytes]") -> None:
+    """Kill the driver and its JVM at once; workers find out by themselves."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(driver.pid, signal.SIGKILL)
+    driver.wait()

@@ -1,7 +1,7 @@
 """Operators: what runs user functions, element by element or batch by batch.
 
 Owns: the operators' life cycle, keyed and unkeyed process operators, runtime contexts, snapshots.
-Uses: ``_core``, ``common``, ``metrics``, ``time``, ``state``, ``functions``.
+Uses: ``_core``, ``common``, ``metrics``, ``mailbox``, ``time``, ``state``, ``functions``.
 Must not: know Spark, tasks or harnesses, or start a thread.
 """
 
@@ -11,6 +11,7 @@ from flinkish.operators.base import (
     OperatorEnvironment,
     Output,
     StreamOperator,
+    SupportsSoftBackpressure,
 )
 from flinkish.operators.keyed import KeyedOperator
 from flinkish.operators.keyed_process import KeyedProcessOperator
@@ -29,5 +30,6 @@ __all__ = [
     "Output",
     "ProcessOperator",
     "StreamOperator",
+    "SupportsSoftBackpressure",
     "TaskRuntimeContext",
 ]

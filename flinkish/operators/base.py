@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol, runtime_checkable
@@ -13,6 +14,7 @@ from flinkish.common.elements import StreamElement, StreamRecord, Watermark
 from flinkish.common.errors import IllegalStateError
 from flinkish.common.output_tag import OutputTag
 from flinkish.functions.source import CheckpointListener
+from flinkish.mailbox import MailboxExecutor
 from flinkish.metrics import MetricGroup
 from flinkish.time.key_groups import KeyType
 from flinkish.time.processing_time_service import ProcessingTimeService
@@ -23,6 +25,7 @@ __all__ = [
     "OperatorEnvironment",
     "Output",
     "StreamOperator",
+    "SupportsSoftBackpressure",
 ]
 
 
@@ -54,6 +57,10 @@ class OperatorEnvironment:
     ``key_selector`` says the key of a value (None: the input has no keys), ``key_type`` as
     which Java type it is hashed.  Without ``processing_time_service`` an operator has the time
     but no timers on it.  ``is_cancelled`` is asked after each timer that fires (Flink: B.14).
+
+    Where there is a mailbox, in a task and in a harness, ``mailbox_executor`` hands work to the
+    operator's thread and lets it yield, processing-time timers call in on that thread, and
+    ``fail_externally(error)`` fails the task from any thread; elsewhere both are None.
     """
 
     task_name: str = "operator"
@@ -67,6 +74,8 @@ class OperatorEnvironment:
     key_selector: Callable[[Any], Any] | None = None
     key_type: KeyType = None
     is_cancelled: Callable[[], bool] | None = None
+    mailbox_executor: MailboxExecutor | None = None
+    fail_externally: Callable[[BaseException], object] | None = None
 
     def current_processing_time(self) -> int:
         """Time in ms, of the service or of the system."""
@@ -88,6 +97,22 @@ class OperatorEnvironment:
             "metrics": self.metrics,
             "job_parameters": self.job_parameters,
         }
+
+
+@runtime_checkable
+class SupportsSoftBackpressure(Protocol):
+    """An operator that may be full: its task gives it no record then, and waits (Flink: D.24).
+
+    It still takes what comes: elements that were under way, and those of a restore.
+    """
+
+    def is_available(self) -> bool:
+        """Whether it wants another record."""
+        ...
+
+    def get_available_future(self) -> Future[None]:
+        """Done as soon as it does; done already if it does."""
+        ...
 
 
 class LifeCycle(Enum):

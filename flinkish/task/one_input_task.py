@@ -136,9 +136,7 @@ class OneInputStreamTask(StreamTask):
         }
 
     def _can_emit_batch(self) -> bool:
-        return not self._mailbox.has_mail() and (
-            self._output is None or self._output.is_available()
-        )
+        return not self._mailbox.has_mail() and self._outlets.is_available()
 
     def _emit(self, element: StreamElement) -> None:
         if self._output is not None:

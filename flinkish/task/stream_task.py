@@ -15,10 +15,11 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any
+from contextlib import suppress
 
 from flinkish.common.errors import (
     ArgumentTypeError,
+    CancelTaskError,
     IllegalStateError,
     MailboxClosedError,
 )
@@ -39,14 +40,14 @@ from flinkish.task.checkpoint_types import (
     CheckpointOptions,
 )
 from flinkish.task.element_io import (
-    Available,
     InputProcessor,
     InputStatus,
     StopMode,
     StreamTaskOutput,
     check_protocol,
 )
-from flinkish.task.io_metrics import PeriodTimer, TaskIOMetrics
+from flinkish.task.io_metrics import TaskIOMetrics
+from flinkish.task.outlets import Outlets, suspend_until
 from flinkish.task.responders import (
     CheckpointResponder,
     Declining,
@@ -126,6 +127,7 @@ class StreamTask:
             else TaskOperator(operator, name, self._processor, self._timers)
         )
         self._times = TaskIOMetrics(clock, self.environment.metrics, self._knows_busy())
+        self._outlets = Outlets(output, operator, self._times.back_pressured)
         self._state = TaskState.CREATED
         self._canceled = False
         self._data_ended = False
@@ -213,21 +215,28 @@ class StreamTask:
         self._state = TaskState.RESTORING
         self._mailbox.adopt()
         try:
-            if not self._canceled:
-                self._restore()
-                self._state = TaskState.RUNNING
-                self._times.start()
-                self._processor.run_mailbox_loop()
-            end = TaskState.CANCELED
-            if not self._canceled:
-                self._after_invoke()
-                end = TaskState.FINISHED
-            self._clean_up(end)
+            self._clean_up(self._run_to_end())
         except BaseException as error:
             if self._state.is_terminal:
                 raise
             self._clean_up(TaskState.FAILED, error)
             raise
+
+    def _run_to_end(self) -> TaskState:
+        """Everything but the cleaning up; how the task has ended."""
+        try:
+            if not self._canceled:
+                self._restore()
+                self._state = TaskState.RUNNING
+                self._times.start()
+                self._processor.run_mailbox_loop()
+            if not self._canceled:
+                self._after_invoke()
+                return TaskState.FINISHED
+        except CancelTaskError:
+            if not self._canceled:
+                raise
+        return TaskState.CANCELED
 
     def _restore(self) -> None:
         if self._initial is None and self._storage is not None:
@@ -237,13 +246,19 @@ class StreamTask:
             self._checkpoints.last_id = self._checkpoints.last_completed_id = self._initial[0]
             state = self._initial[1]
         if self._operator is not None:
-            self._operator.start(self._output, self.environment, state, lambda: self._canceled)
+            self._operator.start(
+                self._output,
+                self.environment,
+                state,
+                lambda: self._canceled,
+                self.report_throwable,
+            )
 
     def _process_input(self, controller: MailboxController) -> None:
         """The default action (Flink: A.45)."""
         status = self._input.process_input()
         if status is InputStatus.MORE_AVAILABLE:
-            if self._output is None or self._output.is_available():
+            if self._outlets.is_available():
                 return
         elif status is InputStatus.END_OF_DATA:
             self._end_data(StopMode.DRAIN)
@@ -258,28 +273,15 @@ class StreamTask:
             return
         elif status is not InputStatus.NOTHING_AVAILABLE:
             raise ArgumentTypeError(f"process_input must return an InputStatus, not {status!r}")
-        waits_for: Available
-        if self._output is not None and not self._output.is_available():
-            waits_for, timer = self._output.get_available_future(), self._times.back_pressured
+        full = self._outlets.first_full()
+        if full is not None:
+            waits_for, timer = full
         elif status is InputStatus.MORE_AVAILABLE:
             return  # there is room again
         else:
             waits_for, timer = self._input.get_available_future(), self._times.idle
         if not waits_for.done():
-            self._wait(controller, waits_for, timer)
-
-    def _wait(
-        self, controller: MailboxController, available: Available, timer: PeriodTimer
-    ) -> None:
-        """Suspend the default action until ``available`` is done (Flink: A.46)."""
-        suspension = controller.suspend_default_action(timer)
-        timer.mark_start()
-
-        def resume(_: Any) -> None:
-            timer.mark_end()
-            suspension.resume()
-
-        available.add_done_callback(resume)
+            suspend_until(controller, waits_for, timer)
 
     def _end_data(self, mode: StopMode) -> None:
         """Finish the operator; only the first call does."""
@@ -341,10 +343,14 @@ class StreamTask:
     def cancel(self) -> None:
         """Let the task end soon, without finishing; from any thread, and again.
 
-        What the operator is doing is not interrupted; its timers stop after the one that fires.
+        What the operator is doing is not interrupted, unless it yields: the next mail it sees
+        raises CancelTaskError.  Its timers stop after the one that fires.
         """
         self._canceled = True
-        self._processor.all_actions_completed()
+        with suppress(MailboxClosedError):  # the task ends anyway
+            self._processor.report_throwable(
+                CancelTaskError(f"the task {self.name!r} was cancelled")
+            )
 
     def report_throwable(self, error: BaseException) -> None:
         """Fail the task with ``error``; from any thread.  An ended task stays as it ended."""

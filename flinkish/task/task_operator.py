@@ -48,10 +48,15 @@ class TaskOperator:
         environment: OperatorEnvironment,
         state: bytes | None,
         is_cancelled: Callable[[], bool],
+        fail: Callable[[BaseException], object],
     ) -> None:
         """Set the operator up, give it its state, open it."""
         environment = replace(
-            environment, processing_time_service=self.timers, is_cancelled=is_cancelled
+            environment,
+            processing_time_service=self.timers,
+            is_cancelled=is_cancelled,
+            mailbox_executor=self.executor,
+            fail_externally=fail,
         )
         self.operator.setup(OperatorOutput(output), environment)
         if state is None:

@@ -12,6 +12,7 @@ from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, Ille
 from flinkish.common.output_tag import OutputTag
 from flinkish.functions.base import KeySelector
 from flinkish.functions.process import KeyedProcessFunction, ProcessFunction
+from flinkish.mailbox import MailboxProcessor, MailboxState
 from flinkish.metrics import MetricGroup
 from flinkish.operators.base import LifeCycle, OperatorEnvironment, StreamOperator
 from flinkish.operators.keyed import KeyedOperator
@@ -55,6 +56,12 @@ class OneInputStreamOperatorTestHarness(Generic[O]):
     Life cycle: maybe ``initialize_state`` with a snapshot, ``open``, elements and times,
     ``close``.  As a context manager it closes itself.  Processing time starts at 0 and moves by
     hand; there is no thread.
+
+    ``mailbox`` belongs to the thread that made the harness; threads of an operator put mails in.
+    They run where the operator yields, which waits for them as in a task, and in ``run_mailbox``.
+    ``failure`` is the error that a task would have failed with: that of such a mail, or the first
+    that the operator reported from elsewhere.  What a method of the operator raises, its caller
+    gets.
     """
 
     __test__ = False
@@ -82,6 +89,9 @@ class OneInputStreamOperatorTestHarness(Generic[O]):
         self.metrics = MetricGroup()
         self._output = _Collected()
         self._initialized = False
+        self.failure: BaseException | None = None
+        self._processor = MailboxProcessor(lambda _: None)
+        self.mailbox = self._processor.mailbox
         operator.setup(
             self._output,
             OperatorEnvironment(
@@ -95,6 +105,8 @@ class OneInputStreamOperatorTestHarness(Generic[O]):
                 key_selector=key_selector,
                 key_type=key_type,
                 is_cancelled=is_cancelled,
+                mailbox_executor=self._processor.get_mailbox_executor(0),
+                fail_externally=self._fail,
             ),
         )
 
@@ -120,14 +132,15 @@ class OneInputStreamOperatorTestHarness(Generic[O]):
         self.operator.end_input()
 
     def close(self) -> None:
-        """Stop the clock, finish and close the operator; again, nothing happens."""
-        if self.operator.life is LifeCycle.CLOSED:
+        """Stop the clock, finish and close the operator, drop its mails; again, nothing happens."""
+        if self.mailbox.state is MailboxState.CLOSED:
             return
         self.processing_time_service.shutdown()
         try:
             if self.operator.life is LifeCycle.OPEN:
                 self.operator.finish()
         finally:
+            self._processor.close()
             self.operator.close()
 
     def __enter__(self: H) -> H:
@@ -167,6 +180,27 @@ class OneInputStreamOperatorTestHarness(Generic[O]):
         if not isinstance(watermark, Watermark):
             watermark = Watermark(watermark)
         self.operator.process_watermark(watermark)
+
+    # --- mails
+
+    def run_mailbox(self) -> None:
+        """Run the mails that are there, and those they put, without waiting for any.
+
+        The first that raises ends it, and its error is ``failure`` unless there is one; a task
+        would run none after it.
+        """
+        while self.failure is None:
+            mail = self.mailbox.try_take()
+            if mail is None:
+                return
+            try:
+                mail.run()
+            except Exception as error:
+                self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        if self.failure is None:
+            self.failure = error
 
     # --- processing time
 

@@ -1,0 +1,135 @@
+"""What a task gives its operator: a mailbox, timers on its thread, room when it is full."""
+
+import threading
+from concurrent.futures import Future
+
+import pytest
+
+from flinkish.common.elements import StreamRecord
+from flinkish.operators import StreamOperator, SupportsSoftBackpressure
+from flinkish.task import (
+    CheckpointMetaData,
+    InputStatus,
+    OneInputStreamTask,
+    StreamTask,
+    TaskState,
+)
+from tests.task.jobs import Clock, Output, Script, Tracing, await_true, filled, running
+
+
+class Holding(Tracing):
+    """Holds records back until they are completed from another thread; says when it is full."""
+
+    def __init__(self, capacity: int) -> None:
+        super().__init__()
+        self.capacity = capacity
+        self.held: list[StreamRecord] = []
+        self.room: Future[None] | None = None
+
+    def process_element(self, record: StreamRecord) -> None:
+        self.note(f"element {record.value}")
+        self.held.append(record)
+
+    def is_available(self) -> bool:
+        return len(self.held) < self.capacity
+
+    def get_available_future(self) -> Future[None]:
+        if self.room is None:
+            self.room = Future()
+        return self.room
+
+    def complete(self) -> None:
+        executor = self.environment.mailbox_executor
+        assert executor is not None
+        executor.execute(self._emit_first)
+
+    def _emit_first(self) -> None:
+        self.output.emit(self.held.pop(0))
+        room, self.room = self.room, None
+        if room is not None:
+            room.set_result(None)
+
+    def end_input(self) -> None:
+        super().end_input()
+        executor = self.environment.mailbox_executor
+        assert executor is not None
+        while self.held:
+            executor.yield_()
+
+
+def values(output: Output) -> list[object]:
+    return [one.value for one in output.elements if isinstance(one, StreamRecord)]
+
+
+def test_a_full_operator_gets_no_records_and_checkpoints_go_on() -> None:
+    """D.24: the task waits outside the operator."""
+    operator, output = Holding(2), Output()
+    assert isinstance(operator, SupportsSoftBackpressure)
+    task = OneInputStreamTask(operator, filled(1, 2, 3).input, output)
+    with running(task) as (run,):
+        await_true(lambda: task._processor.mailbox.awaits_mail)
+        assert operator.events == ["open", "element 1", "element 2"]
+        assert task.trigger_checkpoint_async(CheckpointMetaData(1, 0)).result(20) is True
+        operator.complete()
+        await_true(lambda: "element 3" in operator.events)
+        operator.complete()
+        operator.complete()
+        assert run.join() is None
+    assert values(output) == [1, 2, 3]
+    assert operator.events[-3:] == ["end input", "finish", "close"]
+
+
+def test_waiting_for_a_full_operator_is_busy_time_and_for_the_output_comes_first() -> None:
+    """A.45, D.24"""
+    clock, operator, output = Clock(), Holding(1), Output(available=False)
+    task = OneInputStreamTask(operator, filled(1, end=False).input, output, clock=clock)
+    with running(task) as (run,):
+        await_true(lambda: task._processor.mailbox.awaits_mail)
+        clock.advance(100)
+        output.room.set_result(None)
+        await_true(lambda: task.statistics().back_pressured_time_ms == 100)
+        task.trigger_checkpoint_async(CheckpointMetaData(1, 0)).result(20)  # it waits again
+        clock.advance(1000)
+        operator.complete()
+        await_true(lambda: values(output) == [1])
+        statistics = task.statistics()
+        task.cancel()
+        assert run.join() is None
+    assert statistics.back_pressured_time_ms == 100
+    assert statistics.busy_time_ms == 1000
+    assert statistics.idle_time_ms == 0
+
+
+@pytest.mark.parametrize("ending", [False, True])
+def test_cancelling_ends_an_operator_that_yields(ending: bool) -> None:
+    """While it takes a record, and at the end of its input."""
+
+    class Yielding(Holding):
+        def process_element(self, record: StreamRecord) -> None:
+            super().process_element(record)
+            if not ending:
+                self.end_input()
+
+    operator = Yielding(5)
+    task = OneInputStreamTask(operator, filled(1).input, Output())
+    with running(task) as (run,):
+        await_true(lambda: task._processor.mailbox.awaits_mail)
+        task.cancel()
+        assert run.join() is None
+    assert task.state is TaskState.CANCELED
+    assert operator.events[-2:] == ["end input", "close"]
+
+
+def test_an_operator_fails_its_task_from_another_thread() -> None:
+    operator: StreamOperator = Tracing()
+    task = StreamTask(Script(InputStatus.NOTHING_AVAILABLE), operator=operator)
+    error = ValueError("from elsewhere")
+    with running(task) as (run,):
+        fail = operator.environment.fail_externally
+        assert fail is not None
+        thread = threading.Thread(target=fail, args=[error])
+        thread.start()
+        thread.join()
+        assert run.join() is error
+    fail(error)  # it has ended; nothing happens
+    assert task.state is TaskState.FAILED

@@ -1,0 +1,305 @@
+"""Triggers that follow a clock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flinkish.common.durations import DurationLike, to_millis
+from flinkish.common.elements import MAX_TIMESTAMP
+from flinkish.common.errors import TimestampError
+from flinkish.common.typeinfo import Types
+from flinkish.state.api import ReducingState
+from flinkish.state.descriptors import ReducingStateDescriptor
+from flinkish.windowing.trigger import Trigger, TriggerResult
+
+__all__ = [
+    "ContinuousEventTimeTrigger",
+    "ContinuousProcessingTimeTrigger",
+    "EndOfStreamTrigger",
+    "EventTimeTrigger",
+    "ProcessingTimeTrigger",
+]
+
+
+class EventTimeTrigger(Trigger):
+    """Fires when the watermark passes the end of the window, then for each late element (C.18)."""
+
+    @staticmethod
+    def create() -> EventTimeTrigger:
+        """The trigger."""
+        return EventTimeTrigger()
+
+    def on_element(
+        self, element: Any, timestamp: int | None, window: Any, ctx: Trigger.TriggerContext
+    ) -> TriggerResult:
+        """Fire if the end has been passed, else wait for it."""
+        if window.max_timestamp() <= ctx.get_current_watermark():
+            return TriggerResult.FIRE
+        ctx.register_event_time_timer(window.max_timestamp())
+        return TriggerResult.CONTINUE
+
+    def on_processing_time(
+        self, time: int, window: Any, ctx: Trigger.TriggerContext
+    ) -> TriggerResult:
+        """Nothing."""
+        return TriggerResult.CONTINUE
+
+    def on_event_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
+        """Fire at the end of the window."""
+        return TriggerResult.FIRE if time == window.max_timestamp() else TriggerResult.CONTINUE
+
+    def can_merge(self) -> bool:
+        """Yes."""
+        return True
+
+    def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
+        """Wait for the new end, unless it is behind: then the element fires the window."""
+        if window.max_timestamp() > ctx.get_current_watermark():
+            ctx.register_event_time_timer(window.max_timestamp())
+
+    def clear(self, window: Any, ctx: Trigger.TriggerContext) -> None:
+        """Wait no more."""
+        ctx.delete_event_time_timer(window.max_timestamp())
+
+    def __repr__(self) -> str:
+        return "EventTimeTrigger()"
+
+
+class ProcessingTimeTrigger(Trigger):
+    """Fires when the clock passes the end of the window."""
+
+    @staticmethod
+    def create() -> ProcessingTimeTrigger:
+        """The trigger."""
+        return ProcessingTimeTrigger()
+
+    def on_element(
+        self, element: Any, timestamp: int | None, window: Any, ctx: Trigger.TriggerContext
+    ) -> TriggerResult:
+        """Wait for the end of the window."""
+        ctx.register_processing_time_timer(window.max_timestamp())
+        return TriggerResult.CONTINUE
+
+    def on_processing_time(
+        self, time: int, window: Any, ctx: Trigger.TriggerContext
+    ) -> TriggerResult:
+        """Fire."""
+        return TriggerResult.FIRE
+
+    def on_event_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
+        """Nothing."""
+        return TriggerResult.CONTINUE
+
+    def can_merge(self) -> bool:
+        """Yes."""
+        return True
+
+    def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
+        """Wait for the new end, unless it is behind."""
+        if window.max_timestamp() > ctx.get_current_processing_time():
+            ctx.register_processing_time_timer(window.max_timestamp())
+
+    def clear(self, window: Any, ctx: Trigger.TriggerContext) -> None:
+        """Wait no more."""
+        ctx.delete_processing_time_timer(window.max_timestamp())
+
+    def __repr__(self) -> str:
+        return "ProcessingTimeTrigger()"
+
+
+class EndOfStreamTrigger(Trigger):
+    """Fires once, when the input has ended (Flink: C.29)."""
+
+    @staticmethod
+    def create() -> EndOfStreamTrigger:
+        """The trigger."""
+        return EndOfStreamTrigger()
+
+    def on_element(
+        self, element: Any, timestamp: int | None, window: Any, ctx: Trigger.TriggerContext
+    ) -> TriggerResult:
+        """Wait for the last watermark."""
+        ctx.register_event_time_timer(MAX_TIMESTAMP)
+        return TriggerResult.CONTINUE
+
+    def on_processing_time(
+        self, time: int, window: Any, ctx: Trigger.TriggerContext
+    ) -> TriggerResult:
+        """Nothing."""
+        return TriggerResult.CONTINUE
+
+    def on_event_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
+        """Fire at the end of time."""
+        return TriggerResult.FIRE if time == MAX_TIMESTAMP else TriggerResult.CONTINUE
+
+    def can_merge(self) -> bool:
+        """Yes."""
+        return True
+
+    def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
+        """Wait for the new window's sake."""
+        ctx.register_event_time_timer(MAX_TIMESTAMP)
+
+    def clear(self, window: Any, ctx: Trigger.TriggerContext) -> None:
+        """Wait no more."""
+        ctx.delete_event_time_timer(MAX_TIMESTAMP)
+
+    def __repr__(self) -> str:
+        return "EndOfStreamTrigger()"
+
+
+class ContinuousEventTimeTrigger(Trigger):
+    """Fires at each multiple of an interval of event time, and at the end (Flink: C.21)."""
+
+    def __init__(self, interval: DurationLike) -> None:
+        self.interval = to_millis(interval, "the interval of a continuous trigger", minimum=1)
+        self._next = ReducingStateDescriptor("fire-time", min, Types.LONG())
+
+    @staticmethod
+    def of(interval: DurationLike) -> ContinuousEventTimeTrigger:
+        """Fire every ``interval``."""
+        return ContinuousEventTimeTrigger(interval)
+
+    def on_element(
+        self, element: Any, timestamp: int | None, window: Any, ctx: Trigger.TriggerContext
+    ) -> TriggerResult:
+        """Fire if the window has ended, else wait for its end and for the next multiple."""
+        if window.max_timestamp() <= ctx.get_current_watermark():
+            return TriggerResult.FIRE
+        ctx.register_event_time_timer(window.max_timestamp())
+        state = ctx.get_partitioned_state(self._next)
+        if state.get() is None:
+            if timestamp is None:
+                raise TimestampError(
+                    "ContinuousEventTimeTrigger needs event time, and an element has none: call "
+                    "assign_timestamps_and_watermarks before key_by"
+                )
+            start = timestamp - timestamp % self.interval
+            self.register_next_fire_timestamp(start, window, ctx, state)
+        return TriggerResult.CONTINUE
+
+    def on_processing_time(
+        self, time: int, window: Any, ctx: Trigger.TriggerContext
+    ) -> TriggerResult:
+        """Nothing."""
+        return TriggerResult.CONTINUE
+
+    def on_event_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
+        """Fire at the end, and at a multiple, and wait for the next."""
+        if time == window.max_timestamp():
+            return TriggerResult.FIRE
+        state = ctx.get_partitioned_state(self._next)
+        if state.get() != time:
+            return TriggerResult.CONTINUE
+        state.clear()
+        self.register_next_fire_timestamp(time, window, ctx, state)
+        return TriggerResult.FIRE
+
+    def can_merge(self) -> bool:
+        """Yes."""
+        return True
+
+    def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
+        """The earliest of the windows' next firings counts."""
+        ctx.merge_partitioned_state(self._next)
+        following = ctx.get_partitioned_state(self._next).get()
+        if following is not None:
+            ctx.register_event_time_timer(following)
+
+    def clear(self, window: Any, ctx: Trigger.TriggerContext) -> None:
+        """Wait for no multiple; the end of the window is the operator's to forget."""
+        state = ctx.get_partitioned_state(self._next)
+        following = state.get()
+        if following is not None:
+            ctx.delete_event_time_timer(following)
+            state.clear()
+
+    def register_next_fire_timestamp(
+        self,
+        time: int,
+        window: Any,
+        ctx: Trigger.TriggerContext,
+        fire_timestamp_state: ReducingState[int],
+    ) -> None:
+        """Wait for the multiple after ``time``, or the end of the window before it."""
+        following = min(time + self.interval, window.max_timestamp())
+        fire_timestamp_state.add(following)
+        ctx.register_event_time_timer(following)
+
+    def __repr__(self) -> str:
+        return f"ContinuousEventTimeTrigger({self.interval})"
+
+
+class ContinuousProcessingTimeTrigger(Trigger):
+    """Fires at each multiple of an interval of the clock (Flink: C.22)."""
+
+    def __init__(self, interval: DurationLike) -> None:
+        self.interval = to_millis(interval, "the interval of a continuous trigger", minimum=1)
+        self._next = ReducingStateDescriptor("fire-time", min, Types.LONG())
+
+    @staticmethod
+    def of(interval: DurationLike) -> ContinuousProcessingTimeTrigger:
+        """Fire every ``interval``."""
+        return ContinuousProcessingTimeTrigger(interval)
+
+    def on_element(
+        self, element: Any, timestamp: int | None, window: Any, ctx: Trigger.TriggerContext
+    ) -> TriggerResult:
+        """Wait for the next multiple."""
+        state = ctx.get_partitioned_state(self._next)
+        if state.get() is None:
+            now = ctx.get_current_processing_time()
+            self.register_next_fire_timestamp(now - now % self.interval, window, ctx, state)
+        return TriggerResult.CONTINUE
+
+    def on_processing_time(
+        self, time: int, window: Any, ctx: Trigger.TriggerContext
+    ) -> TriggerResult:
+        """Fire at a multiple, and wait for the next."""
+        state = ctx.get_partitioned_state(self._next)
+        if state.get() != time:
+            return TriggerResult.CONTINUE
+        state.clear()
+        self.register_next_fire_timestamp(time, window, ctx, state)
+        return TriggerResult.FIRE
+
+    def on_event_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
+        """Nothing."""
+        return TriggerResult.CONTINUE
+
+    def can_merge(self) -> bool:
+        """Yes."""
+        return True
+
+    def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
+        """The earliest of the windows' next firings counts."""
+        ctx.merge_partitioned_state(self._next)
+        following = ctx.get_partitioned_state(self._next).get()
+        if following is not None:
+            ctx.register_processing_time_timer(following)
+
+    def clear(self, window: Any, ctx: Trigger.TriggerContext) -> None:
+        """Wait no more."""
+        state = ctx.get_partitioned_state(self._next)
+        following = state.get()
+        if following is not None:
+            ctx.delete_processing_time_timer(following)
+            state.clear()
+
+    def register_next_fire_timestamp(
+        self,
+        time: int,
+        window: Any,
+        ctx: Trigger.TriggerContext,
+        fire_timestamp_state: ReducingState[int],
+    ) -> None:
+        """Wait for the multiple after ``time``, or the end of the window if it comes between."""
+        following = time + self.interval
+        # The end of an event-time window may be long past on this clock.
+        if time < window.max_timestamp() < following:
+            following = window.max_timestamp()
+        fire_timestamp_state.add(following)
+        ctx.register_processing_time_timer(following)
+
+    def __repr__(self) -> str:
+        return f"ContinuousProcessingTimeTrigger({self.interval})"

@@ -2,6 +2,8 @@
 
 from flinkish.functions import (
     AggregateFunction,
+    CheckpointedFunction,
+    CheckpointListener,
     CoProcessFunction,
     FilterFunction,
     FlatMapFunction,
@@ -14,11 +16,14 @@ from flinkish.functions import (
     ProcessFunction,
     ReduceFunction,
     RuntimeContext,
+    SourceFunction,
 )
 from flinkish.time.timer_service import TimerService
 
 __all__ = [
     "AggregateFunction",
+    "CheckpointListener",
+    "CheckpointedFunction",
     "CoProcessFunction",
     "FilterFunction",
     "FlatMapFunction",
@@ -31,5 +36,6 @@ __all__ = [
     "ProcessFunction",
     "ReduceFunction",
     "RuntimeContext",
+    "SourceFunction",
     "TimerService",
 ]

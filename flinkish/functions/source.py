@@ -71,7 +71,10 @@ class SourceFunction(Function):
 
         @abstractmethod
         def get_checkpoint_lock(self) -> AbstractContextManager[Any]:
-            """The lock under which no checkpoint is taken; re-entrant, for ``with``."""
+            """The lock under which no checkpoint is taken; re-entrant, for ``with``.
+
+            An error that leaves the ``with`` has left its work half done, so it fails the task.
+            """
 
     @abstractmethod
     def run(self, ctx: SourceContext) -> None:

@@ -32,19 +32,6 @@ Emitted = tuple[Any, int | None]
 """A value, and its event time (ms) if it has one."""
 
 
-class _Lock(CheckpointLock):
-    """The checkpoint lock of a run, which an error that leaves a hold makes fail."""
-
-    def __init__(self, run: SourceRun) -> None:
-        super().__init__(run._await_room)
-        self._source_run = run
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if isinstance(error, BaseException):
-            self._source_run._fail(error)
-        super().__exit__(kind, error, trace)
-
-
 class SourceRun(SourceFunction.SourceContext):
     """Runs ``source`` from ``state`` on; from its beginning if that is empty.
 
@@ -60,7 +47,7 @@ class SourceRun(SourceFunction.SourceContext):
         self._records: list[Emitted] = []
         self._closed = False
         self._failure: BaseException | None = None
-        self._lock = _Lock(self)
+        self._lock = CheckpointLock(self._await_room, self._fail)
         self._lock.adopt()
         if state:
             source.restore_state(state)

@@ -8,6 +8,9 @@ Invariants:
       thread at most, however quickly a source's loop takes the lock again.  A bare lock is not
       fair: the loop would keep mails out for seconds.
   L3  A thread that holds the lock passes neither gate nor ``before_entry`` again.
+  L4  ``on_error`` has returned before the lock is free.  So whoever takes it next, a checkpoint for
+      instance, knows that the hold before ended in the middle of its work: it may have emitted a
+      record and never come to the state that belongs to it.
 """
 
 from __future__ import annotations
@@ -21,12 +24,19 @@ __all__ = ["CheckpointLock"]
 class CheckpointLock:
     """A re-entrant lock, for ``with``; mails go first.
 
+    ``on_error(error)`` is called when an error leaves a hold, by the thread that held.
+
     ``before_entry()`` is called by other threads than the mailbox thread before they take it: there
     a source waits for room, without the lock, so back pressure does not keep checkpoints out.
     """
 
-    def __init__(self, before_entry: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        before_entry: Callable[[], object],
+        on_error: Callable[[BaseException], object],
+    ) -> None:
         self._before_entry = before_entry
+        self._on_error = on_error
         self._lock = threading.Lock()
         self._gate = threading.Event()
         self._gate.set()
@@ -63,11 +73,15 @@ class CheckpointLock:
         self._depth = 1
         return self
 
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._depth -= 1
         if self._depth > 0:
             return
-        self._owner = None
-        self._lock.release()
-        if threading.get_ident() == self._mailbox_thread:
-            self._gate.set()
+        try:
+            if error is not None:
+                self._on_error(error)
+        finally:
+            self._owner = None
+            self._lock.release()
+            if threading.get_ident() == self._mailbox_thread:
+                self._gate.set()

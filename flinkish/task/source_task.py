@@ -2,8 +2,9 @@
 
 The source's thread emits under the checkpoint lock, and every mail runs under it, too: so between a
 record and the change of state that belongs to it there is no checkpoint, if the source makes both
-in one hold of the lock.  The mailbox thread never holds the lock while it waits for the source's
-thread.
+in one hold of the lock.  A hold that an error leaves may have made only one of them: it counts as
+the end of the source before the lock is free, and no checkpoint is taken behind it.  The mailbox
+thread never holds the lock while it waits for the source's thread.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from flinkish.mailbox import MailboxController, SynchronizedStreamTaskActionExec
 from flinkish.operators import OperatorEnvironment
 from flinkish.task.checkpoint_lock import CheckpointLock
 from flinkish.task.checkpoint_storage import FileSystemCheckpointStorage
+from flinkish.task.checkpoint_types import CheckpointFailureReason, CheckpointMetaData
 from flinkish.task.element_io import InputStatus, StopMode, StreamTaskOutput, check_protocol
 from flinkish.task.source_operator import LegacySourceContext, SourceOperator
 from flinkish.task.stream_task import StreamTask
@@ -49,7 +51,8 @@ class SourceStreamTask(StreamTask):
     """Runs a SourceFunction on a thread of its own (Flink: A.53).
 
     When ``run`` returns, the task emits the greatest watermark and ends; what it raises fails the
-    task.  ``cancel`` calls the function's ``cancel``, and makes everything that it still emits
+    task, and so does what leaves a hold of the checkpoint lock, wherever it is caught.  ``cancel``
+    calls the function's ``cancel``, and makes everything that it still emits
     raise CancelTaskError.  If ``run`` does not return within ``cancel_timeout`` all the same,
     ``invoke`` raises TaskCancellationError with the stack of the source's thread; that thread,
     which Python cannot stop, is left behind as a daemon, unable to emit.
@@ -77,7 +80,8 @@ class SourceStreamTask(StreamTask):
             "the output of a source task", output, ("emit", "is_available", "get_available_future")
         )
         self._cancel_timeout = to_millis(cancel_timeout, "cancel_timeout", minimum=0)
-        self._lock = CheckpointLock(lambda: self._context.await_room())
+        self._lock = CheckpointLock(lambda: self._context.await_room(), self._hold_failed)
+        self._source_error: BaseException | None = None
         super().__init__(
             _NoInput(),
             output,
@@ -108,8 +112,7 @@ class SourceStreamTask(StreamTask):
         try:
             self._source.run(self._context)
         except BaseException as error:
-            if not (self._canceled or isinstance(error, CancelTaskError)):
-                self.report_throwable(error)
+            self._source_failed(error)
             return
         if self._canceled:
             return
@@ -117,6 +120,25 @@ class SourceStreamTask(StreamTask):
             self._processor.main_mailbox_executor.execute(self._source_ended, "end of the source")
         except RejectedExecutionError:
             _LOG.debug("the source of %r ended after its task", self.name)
+
+    def _hold_failed(self, error: BaseException) -> None:
+        if not self._mailbox.is_mailbox_thread():  # its own errors end the task anyhow
+            self._source_failed(error)
+
+    def _source_failed(self, error: BaseException) -> None:
+        if self._canceled or self._source_error is not None or isinstance(error, CancelTaskError):
+            return
+        self._source_error = error
+        self.report_throwable(error)
+
+    def perform_checkpoint(self, meta: CheckpointMetaData) -> Future[None] | bool:
+        """As declared; declined once the source has failed."""
+        if self._source_error is not None:
+            self._checkpoints.decline(
+                meta, CheckpointFailureReason.CHECKPOINT_DECLINED_TASK_NOT_READY, "it has failed"
+            )
+            return False
+        return super().perform_checkpoint(meta)
 
     def _source_ended(self) -> None:
         self._context.close("run() has returned, which ended the stream")

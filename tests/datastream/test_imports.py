@@ -23,7 +23,7 @@ IMPORTS = {
     "datastream.functions": (
         "AggregateFunction CoProcessFunction FilterFunction FlatMapFunction Function "
         "KeyedCoProcessFunction KeyedProcessFunction KeyedStateStore KeySelector MapFunction "
-        "ProcessFunction ReduceFunction RuntimeContext TimerService"
+        "ProcessFunction ReduceFunction RuntimeContext SourceFunction TimerService"
     ),
     "datastream.output_tag": "OutputTag",
     "datastream.state": (

@@ -90,6 +90,57 @@ def test_what_a_source_raises_fails_the_task() -> None:
     assert task.state is TaskState.FAILED
 
 
+def test_no_checkpoint_sees_a_hold_that_failed_half_way() -> None:
+    """The trigger waits for the lock while the hold fails, and is declined."""
+    held = threading.Event()
+
+    class Halfway(Counting):
+        def run(self, ctx: Context) -> None:
+            with ctx.get_checkpoint_lock():
+                ctx.collect(self.next)
+                held.set()
+                await_true(lambda: not task._lock._gate.is_set())
+                raise ValueError("before the state")
+
+    out, source = ElementChannel(), Halfway(5)
+    task = SourceStreamTask(source, out.output)
+    with running(task) as (run,):
+        held.wait(20)
+        assert task.trigger_checkpoint_async(CheckpointMetaData(1, 0)).result(20) is False
+        assert str(run.join()) == "before the state"
+    assert out.drain() == [StreamRecord(0)]
+    assert task.statistics().checkpoints_taken == 0
+
+
+def test_an_error_that_leaves_a_hold_fails_the_task_wherever_it_is_caught() -> None:
+    def script(ctx: Context) -> None:
+        try:
+            with ctx.get_checkpoint_lock():
+                ctx.collect(1)
+                raise ValueError("caught")
+        except ValueError:
+            source.cancelled.wait(20)
+
+    source = Scripted(script)
+    task = SourceStreamTask(source, ElementChannel().output)
+    with pytest.raises(ValueError, match="caught"):
+        task.invoke()
+
+
+def test_an_error_that_a_hold_keeps_is_its_own_affair() -> None:
+    def script(ctx: Context) -> None:
+        with ctx.get_checkpoint_lock():
+            try:
+                with ctx.get_checkpoint_lock():
+                    raise ValueError("kept")
+            except ValueError:
+                ctx.collect(1)
+
+    out = ElementChannel()
+    SourceStreamTask(Scripted(script), out.output).invoke()
+    assert out.drain() == [StreamRecord(1), Watermark.MAX_WATERMARK]
+
+
 def test_cancelling_a_source_that_listens() -> None:
     source = Counting(WIDE)
     task = SourceStreamTask(source, ElementChannel(WIDE).output)
@@ -245,7 +296,7 @@ def test_a_checkpoint_passes_a_source_that_waits_for_room() -> None:
 
 
 def test_the_lock_is_reentrant_and_others_wait() -> None:
-    lock = CheckpointLock(lambda: None)
+    lock = CheckpointLock(lambda: None, lambda _: None)
     lock.adopt()
     seen = []
 

@@ -1,0 +1,375 @@
+"""Frames on their way out of the process: coalesced, bounded by byte credits."""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
+from libc.string cimport memcpy
+
+from flinkish._core.framing cimport (
+    FRAME_ASK, FRAME_CREDIT, FRAME_CONTROL, FRAME_HEADER, FRAME_TELL, frame_length, frame_write,
+)
+from flinkish._core.futex cimport fork_generation, fork_watch
+from flinkish._core.memory cimport (
+    segment_init, segment_raise, segment_release, segment_reserve,
+)
+from flinkish._core.pthreads cimport (
+    mutex_enter, pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock,
+    pthread_mutex_unlock,
+)
+
+segment_raise(fork_watch())
+
+cdef uint32_t QUICK = 2           # flushes by senders between two visits of the I/O thread
+cdef size_t HEAVY = 65536         # bytes from which a sender flushes in any case
+cdef size_t KEEP = 262144         # bytes of memory that an empty buffer keeps at most
+
+
+cdef class FrameBuffer:
+    """The way out of one connection.
+
+    Subclasses write: they say what ``_transmit`` (flush now), ``_ring`` (let the I/O thread
+    flush), ``_await_credit(size, timeout_ms)``, ``_shut_error()`` and ``_large_error(kind, size,
+    limit)`` are.
+
+    ``window`` is how many bytes of requests the peer may have under way to us.
+    """
+
+    def __cinit__(self, *args, **kwargs):
+        segment_init(&self.pending)
+        segment_init(&self.outgoing)
+        self.generation = fork_generation()
+        self.largest = 8192
+        segment_raise(pthread_mutex_init(&self.lock, NULL))
+
+    def __dealloc__(self):
+        segment_release(&self.pending)
+        segment_release(&self.outgoing)
+        pthread_mutex_destroy(&self.lock)
+
+    cdef bint _foreign(self) noexcept:
+        return self.generation != fork_generation()
+
+    # --- put
+
+    cdef int _manner(self) noexcept nogil:
+        """Who carries away what was just put; under the lock."""
+        if self.flushing:
+            return PUT_LEFT
+        if not self.indirect and (self.quick < QUICK or self.filled >= HEAVY):
+            self.quick += 1
+            return PUT_FLUSH
+        if self.rung:
+            return PUT_LEFT
+        self.rung = True
+        return PUT_RING
+
+    cdef int _put(
+        self, uint8_t kind, uint8_t flags, uint16_t method, uint32_t endpoint, uint64_t call,
+        const uint8_t* payload, size_t size, int manner,
+    ) noexcept nogil:
+        """Append a frame; a PutStatus.  Under the lock."""
+        cdef size_t length = FRAME_HEADER + size
+        cdef bint request = kind == FRAME_TELL or kind == FRAME_ASK
+        if self.closed:
+            return PUT_SHUT
+        if request and self.credit <= 0:
+            self.lacked += 1
+            return PUT_NO_CREDIT
+        if segment_reserve(&self.pending, self.filled + length) != 0:
+            return PUT_FAILED
+        frame_write(
+            <uint8_t*>self.pending.base + self.filled, kind, flags, method, endpoint, call, size
+        )
+        if size != 0:
+            memcpy(self.pending.base + self.filled + FRAME_HEADER, payload, size)
+        self.filled += length
+        self.put_frames += 1
+        self.put_bytes += length
+        if request:
+            self.credit -= <int64_t>length
+        return PUT_LEFT if manner == MANNER_APPEND else self._manner()
+
+    cdef int _act(self, int status) except -1:
+        if status == PUT_FLUSH:
+            self._transmit()
+        elif status == PUT_RING:
+            self._ring()
+        elif status == PUT_SHUT:
+            raise self._shut_error()
+        elif status == PUT_FAILED:
+            raise MemoryError("no memory for a frame on its way out")
+        return 0
+
+    cdef int send_frame(
+        self, uint8_t kind, uint8_t flags, uint16_t method, uint32_t endpoint, uint64_t call,
+        const uint8_t* payload, Py_ssize_t size, bint flush, int64_t timeout_ms,
+    ) except -1:
+        cdef int status
+        cdef int manner = MANNER_FLUSH if flush else MANNER_APPEND
+        if size + FRAME_HEADER > self.largest:
+            raise self._large_error(kind, size + FRAME_HEADER, self.largest)
+        while True:
+            if self._foreign():
+                raise self._shut_error()
+            if size < <Py_ssize_t>HEAVY:
+                mutex_enter(&self.lock)
+                status = self._put(kind, flags, method, endpoint, call, payload, size, manner)
+                pthread_mutex_unlock(&self.lock)
+            else:
+                with nogil:
+                    pthread_mutex_lock(&self.lock)
+                    status = self._put(kind, flags, method, endpoint, call, payload, size, manner)
+                    pthread_mutex_unlock(&self.lock)
+            if status == PUT_LEFT:
+                return 0
+            if status != PUT_NO_CREDIT:
+                return self._act(status)
+            # What was appended without flushing must be on its way before this thread sleeps.
+            self.kick()
+            self._await_credit(size + FRAME_HEADER, timeout_ms)
+
+    def send(
+        self, uint8_t kind, uint16_t method, uint32_t endpoint, uint64_t call, payload, *,
+        uint8_t flags=0, bint flush=True, int64_t timeout_ms=-1,
+    ):
+        """Send a frame of the application; ``payload`` is anything with a buffer.
+
+        Requests (TELL, ASK) wait in the calling thread while the receiver is behind, at most
+        ``timeout_ms`` ms, or as long as the connection allows when it is -1; all other kinds never
+        wait.  With ``flush=False`` somebody must call ``flush`` later.
+
+        Errors: FrameTooLargeError, ConnectionLostError, BackPressureError.
+        """
+        cdef Py_buffer view
+        if kind == 0 or kind >= FRAME_CONTROL:
+            raise ValueError(f"kind must be 1 to {FRAME_CONTROL - 1}, not {kind}")
+        if PyBytes_CheckExact(payload):
+            self.send_frame(
+                kind, flags, method, endpoint, call, <const uint8_t*>PyBytes_AS_STRING(payload),
+                PyBytes_GET_SIZE(payload), flush, timeout_ms,
+            )
+            return
+        PyObject_GetBuffer(payload, &view, PyBUF_SIMPLE)
+        try:
+            self.send_frame(
+                kind, flags, method, endpoint, call, <const uint8_t*>view.buf, view.len, flush,
+                timeout_ms,
+            )
+        finally:
+            PyBuffer_Release(&view)
+
+    def put_control(self, uint8_t kind, bytes payload not None=b"", *, uint64_t call=0):
+        """Append a frame of the connection itself; False when it is shut.  ``flush`` sends it."""
+        cdef int status
+        if self._foreign():
+            return False
+        mutex_enter(&self.lock)
+        status = self._put(
+            kind, 0, 0, 0, call, <const uint8_t*>PyBytes_AS_STRING(payload),
+            PyBytes_GET_SIZE(payload), MANNER_APPEND,
+        )
+        pthread_mutex_unlock(&self.lock)
+        return status == PUT_LEFT
+
+    cdef int kick(self) except -1:
+        cdef int status = PUT_LEFT
+        if self._foreign():
+            raise self._shut_error()
+        mutex_enter(&self.lock)
+        if self.filled != 0 and not self.closed:
+            status = self._manner()
+        pthread_mutex_unlock(&self.lock)
+        return self._act(status)
+
+    def flush(self):
+        """See to it that all that was put is carried away: now, or by the I/O thread."""
+        self.kick()
+
+    # --- credits
+
+    def open(self, *, int64_t largest, int64_t credit, int64_t window):
+        """What the handshake agreed on; requests can be sent from here on."""
+        mutex_enter(&self.lock)
+        self.largest = largest
+        self.credit = credit
+        self.window = window
+        pthread_mutex_unlock(&self.lock)
+
+    def grant(self, uint64_t size):
+        """The peer has consumed ``size`` bytes of requests."""
+        mutex_enter(&self.lock)
+        # A peer that lies about what it consumed harms itself alone; it must not wrap our count.
+        self.credit = min(self.credit + <int64_t>min(size, <uint64_t>1 << 40), <int64_t>1 << 50)
+        pthread_mutex_unlock(&self.lock)
+
+    @property
+    def has_credit(self):
+        """Whether a request would be taken now."""
+        cdef bint has
+        mutex_enter(&self.lock)
+        has = self.credit > 0 or self.closed
+        pthread_mutex_unlock(&self.lock)
+        return has
+
+    cdef int _credit_due(self) noexcept nogil:
+        """Put a CREDIT frame if it is worth one; whether it was put.  Under the lock."""
+        cdef int64_t owed = self.owed
+        if owed * 4 < self.window or owed == 0 or self.closed:
+            return 0
+        if <int64_t>(self.filled + self.taken - self.sent) > self.window:
+            return 0
+        if self._put(FRAME_CREDIT, 0, 0, 0, <uint64_t>owed, NULL, 0, MANNER_APPEND) != PUT_LEFT:
+            return 0
+        self.owed = 0
+        return 1
+
+    cdef int give_back(self, int64_t size) except -1:
+        cdef int status = PUT_LEFT
+        if self._foreign():
+            return 0
+        mutex_enter(&self.lock)
+        self.owed += size
+        if self._credit_due():
+            status = self._manner()
+        pthread_mutex_unlock(&self.lock)
+        return self._act(status)
+
+    def consumed(self, int64_t size):
+        """A turn has taken requests with ``size`` bytes, headers included; from any thread."""
+        self.give_back(size)
+
+    # --- flush
+
+    def set_indirect(self, bint indirect):
+        """Let nobody but the I/O thread flush."""
+        self.indirect = indirect
+
+    def visit(self):
+        """The I/O thread has come, or has heard from the peer: see B4 and B5."""
+        mutex_enter(&self.lock)
+        self.rung = False
+        self.quick = 0
+        pthread_mutex_unlock(&self.lock)
+
+    cdef int _take(self) noexcept nogil:
+        """Take what is pending for outgoing; whether there was any.  Under the lock."""
+        cdef Segment spare = self.outgoing
+        self.sent = 0
+        self.taken = 0
+        if self.filled == 0 and self._credit_due() == 0:
+            return 0
+        self.outgoing = self.pending
+        self.taken = self.filled
+        self.pending = spare
+        self.filled = 0
+        return 1
+
+    def begin(self):
+        """Become the flusher; False when there is one, or nothing to do."""
+        cdef bint mine = False
+        if self._foreign():
+            return False
+        mutex_enter(&self.lock)
+        if not self.flushing and not self.closed:
+            mine = self.flushing = self._take()
+        pthread_mutex_unlock(&self.lock)
+        return mine
+
+    def advance(self, size_t size):
+        """The first ``size`` bytes of the buffer are written; whether there are more.
+
+        When there are none, or the buffer is shut, the caller is the flusher no longer.
+        """
+        cdef bint more = True
+        if size > self.taken - self.sent or self.exports != 0:
+            raise ValueError(f"{size} bytes cannot have been written")
+        self.sent += size
+        if self.sent < self.taken and not self.closed:
+            return True
+        mutex_enter(&self.lock)
+        if self.closed or (self.sent == self.taken and not self._take()):
+            more = self.flushing = False
+        pthread_mutex_unlock(&self.lock)
+        return more
+
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        if flags & 0x0001:    # PyBUF_WRITABLE
+            raise BufferError("what goes out is read only")
+        self.shape = <Py_ssize_t>(self.taken - self.sent)
+        view.buf = self.outgoing.base + self.sent
+        view.obj = self
+        view.len = self.shape
+        view.readonly = 1
+        view.itemsize = 1
+        view.format = NULL
+        view.ndim = 1
+        view.shape = &self.shape
+        view.strides = NULL
+        view.suboffsets = NULL
+        view.internal = NULL
+        self.exports += 1
+
+    def __releasebuffer__(self, Py_buffer* view):
+        self.exports -= 1
+
+    # --- the end
+
+    def shut(self):
+        """Take in no more; False while somebody still flushes, who will notice in ``advance``."""
+        cdef bint idle
+        mutex_enter(&self.lock)
+        self.closed = True
+        idle = not self.flushing
+        pthread_mutex_unlock(&self.lock)
+        return idle
+
+    def release(self):
+        """The flusher gives up: the connection is gone."""
+        mutex_enter(&self.lock)
+        self.flushing = False
+        pthread_mutex_unlock(&self.lock)
+
+    def unsent(self, uint8_t kind):
+        """How many frames of a kind were put and not written as a whole; of a shut buffer."""
+        cdef size_t count = 0
+        mutex_enter(&self.lock)
+        if not self.flushing:
+            count = _count(<uint8_t*>self.outgoing.base, self.taken, self.sent, kind)
+            count += _count(<uint8_t*>self.pending.base, self.filled, 0, kind)
+        pthread_mutex_unlock(&self.lock)
+        return count
+
+    @property
+    def is_shut(self):
+        """Whether nothing can be put: it was shut, or is that of another process."""
+        return self.closed or self._foreign()
+
+    @property
+    def backlog(self):
+        """Bytes that were put and not written yet."""
+        return self.filled + self.taken - self.sent
+
+    @property
+    def counts(self):
+        """(frames, bytes, waits for credit) so far."""
+        return self.put_frames, self.put_bytes, self.lacked
+
+    def trim(self):
+        """Give memory back that only a rush needed; for a moment when little goes out."""
+        mutex_enter(&self.lock)
+        if not self.flushing and self.exports == 0 and self.filled == 0:
+            if self.pending.size > KEEP:
+                segment_release(&self.pending)
+                segment_init(&self.pending)
+            if self.outgoing.size > KEEP:
+                segment_release(&self.outgoing)
+                segment_init(&self.outgoing)
+        pthread_mutex_unlock(&self.lock)
+
+
+cdef size_t _count(const uint8_t* frames, size_t size, size_t sent, uint8_t kind) noexcept nogil:
+    cdef size_t place = 0, count = 0
+    while place < size:
+        if frames[place + 4] == kind and place + frame_length(frames + place) > sent:
+            count += 1
+        place += frame_length(frames + place)
+    return count

@@ -1,0 +1,74 @@
+"""Frames of the wire, and the cutter that finds them in a stream of bytes."""
+
+import enum
+from collections.abc import Callable
+from typing import ClassVar
+
+from typing_extensions import Buffer, disjoint_base
+
+FRAME_HEADER_SIZE: int
+CONTROL_LIMIT: int
+
+class FrameKind(enum.IntEnum):
+    """What a frame is; from HELLO on it is the connection's own business."""
+
+    OPEN = 1
+    OPENED = 2
+    REFUSED = 3
+    TELL = 4
+    ASK = 5
+    REPLY = 6
+    ERROR = 7
+    HELLO = 64
+    CHALLENGE = 65
+    PROOF = 66
+    WELCOME = 67
+    CREDIT = 68
+    PING = 69
+    PONG = 70
+    GOODBYE = 71
+
+def pack_frame(
+    kind: int,
+    payload: bytes = b"",
+    *,
+    flags: int = 0,
+    method: int = 0,
+    endpoint: int = 0,
+    call: int = 0,
+) -> bytes: ...
+
+@disjoint_base
+class FrameSink:
+    """Receives the frames of the application; this one keeps them."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None: ...
+    @property
+    def frames(self) -> list[tuple[int, int, int, int, int, bytes]]: ...
+
+@disjoint_base
+class FrameCutter:
+    """Cuts a stream of bytes into frames."""
+
+    frame_error: ClassVar[Callable[[str], Exception]]
+    @staticmethod
+    def large_error(message: str, size: int, limit: int) -> Exception: ...
+    def __init__(self, limit: int) -> None: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    @property
+    def limit(self) -> int: ...
+    @property
+    def authenticated(self) -> bool: ...
+    @property
+    def broken(self) -> bool: ...
+    @property
+    def frames(self) -> int: ...
+    @property
+    def missing(self) -> int: ...
+    def authenticate(self) -> None: ...
+    def take_control(self) -> list[tuple[int, int, bytes]]: ...
+    def cut(self, data: Buffer, sink: FrameSink) -> int: ...
+    def cut_front(self, data: Buffer, size: int, sink: FrameSink) -> int: ...
+    def filled(self, size: int, sink: FrameSink) -> int: ...
+    def trim(self) -> None: ...
+    def _check(self) -> None: ...

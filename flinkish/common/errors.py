@@ -16,14 +16,18 @@ from typing import Any
 
 __all__ = [
     "ArgumentTypeError",
+    "AsyncTimeoutError",
     "CancelTaskError",
     "CheckpointError",
     "CheckpointStorageError",
+    "ConnectionLostError",
     "CorruptStateError",
     "DeadlockError",
     "EndpointNotStartedError",
     "FencingTokenError",
     "FlinkishError",
+    "FrameError",
+    "FrameTooLargeError",
     "FutureTimeoutError",
     "HandshakeError",
     "IllegalArgumentError",
@@ -359,3 +363,58 @@ class RemoteError(RpcError):
 
     def __str__(self) -> str:
         return self.message
+
+
+class AsyncTimeoutError(FlinkishError, TimeoutError):
+    """A call, with all its retries, was not done when its time was over (Flink: D.9)."""
+
+    @classmethod
+    def of(cls, function: str, value: Any) -> AsyncTimeoutError:
+        """The error of a function that was called with ``value``."""
+        return cls(
+            f"{function} was not done in time for {shortened(value)}; raise the timeout, or "
+            "override timeout() to give something instead"
+        )
+
+
+def shortened(value: Any, limit: int = 200) -> str:
+    """``repr(value)`` for a message: cut, and whatever it raises."""
+    try:
+        text = repr(value)
+    except Exception as error:
+        return f"<{type(value).__name__} whose repr raises {type(error).__name__}>"
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+class ConnectionLostError(RpcConnectionError):
+    """The connection ended: closed, broken, silent for too long, or of the parent process.
+
+    ``address`` is the peer's, as far as it is known.
+    """
+
+    def __init__(self, message: str, *, address: str = "") -> None:
+        super().__init__(message)
+        self.address = address
+
+
+class FrameError(RpcError):
+    """What came over a connection is not what its protocol knows; the connection ends."""
+
+
+class FrameTooLargeError(RpcError, ValueError):
+    """A message does not fit a frame, and was not sent.
+
+    ``size`` and ``limit`` are bytes of a whole frame, ``option`` is what sets the limit.
+    """
+
+    def __init__(
+        self, message: str, *, size: int = 0, limit: int = 0, option: str = "max_frame_size"
+    ) -> None:
+        super().__init__(message)
+        self.size = size
+        self.limit = limit
+        self.option = option
+
+
+class BackPressureError(RpcTimeoutError):
+    """The receiver did not keep up, so a request was not sent within its time."""

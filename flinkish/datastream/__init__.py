@@ -11,6 +11,9 @@ from typing import Any
 from flinkish.common.output_tag import OutputTag
 from flinkish.datastream.functions import (
     AggregateFunction,
+    AsyncFunction,
+    AsyncRetryPredicate,
+    AsyncRetryStrategy,
     CoProcessFunction,
     FilterFunction,
     FlatMapFunction,
@@ -27,6 +30,9 @@ from flinkish.time.timer_service import TimerService
 
 __all__ = [
     "AggregateFunction",
+    "AsyncFunction",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
     "CoProcessFunction",
     "FilterFunction",
     "FlatMapFunction",

@@ -2,6 +2,11 @@
 
 from flinkish.functions import (
     AggregateFunction,
+    AsyncBatchFunction,
+    AsyncCallbackFunction,
+    AsyncFunction,
+    AsyncRetryPredicate,
+    AsyncRetryStrategy,
     CheckpointedFunction,
     CheckpointListener,
     CoProcessFunction,
@@ -15,6 +20,7 @@ from flinkish.functions import (
     MapFunction,
     ProcessFunction,
     ReduceFunction,
+    ResultFuture,
     RuntimeContext,
     SourceFunction,
 )
@@ -22,6 +28,11 @@ from flinkish.time.timer_service import TimerService
 
 __all__ = [
     "AggregateFunction",
+    "AsyncBatchFunction",
+    "AsyncCallbackFunction",
+    "AsyncFunction",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
     "CheckpointListener",
     "CheckpointedFunction",
     "CoProcessFunction",
@@ -35,6 +46,7 @@ __all__ = [
     "MapFunction",
     "ProcessFunction",
     "ReduceFunction",
+    "ResultFuture",
     "RuntimeContext",
     "SourceFunction",
     "TimerService",

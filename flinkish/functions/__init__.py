@@ -5,6 +5,13 @@ Uses: ``common``, ``metrics``, ``time``, ``state``.
 Must not: run anything; operators do.
 """
 
+from flinkish.functions.async_function import (
+    AsyncBatchFunction,
+    AsyncCallbackFunction,
+    AsyncFunction,
+    ResultFuture,
+)
+from flinkish.functions.async_retry import AsyncRetryPredicate, AsyncRetryStrategy
 from flinkish.functions.base import (
     AggregateFunction,
     FilterFunction,
@@ -25,6 +32,11 @@ from flinkish.functions.source import CheckpointedFunction, CheckpointListener, 
 
 __all__ = [
     "AggregateFunction",
+    "AsyncBatchFunction",
+    "AsyncCallbackFunction",
+    "AsyncFunction",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
     "CheckpointListener",
     "CheckpointedFunction",
     "CoProcessFunction",
@@ -38,6 +50,7 @@ __all__ = [
     "MapFunction",
     "ProcessFunction",
     "ReduceFunction",
+    "ResultFuture",
     "RuntimeContext",
     "SourceFunction",
 ]

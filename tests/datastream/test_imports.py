@@ -16,11 +16,20 @@ IMPORTS = {
     "common.types": "Row RowKind",
     "common.watermark_strategy": "TimestampAssigner WatermarkStrategy",
     "datastream": (
+        "AsyncFunction AsyncRetryPredicate AsyncRetryStrategy "
         "AggregateFunction CoProcessFunction FilterFunction FlatMapFunction "
         "KeyedCoProcessFunction KeyedProcessFunction KeySelector MapFunction OutputTag "
         "ProcessFunction ReduceFunction RuntimeContext TimeDomain TimerService"
     ),
+    "datastream.async_retry_predicates": (
+        "empty_result_predicate exception_type_predicate has_exception_predicate"
+    ),
+    "datastream.async_retry_strategies": (
+        "ExponentialBackoffDelayRetryStrategy FixedDelayRetryStrategy NoRetryStrategy "
+        "RetryPredicate"
+    ),
     "datastream.functions": (
+        "AsyncBatchFunction AsyncFunction AsyncRetryPredicate AsyncRetryStrategy "
         "AggregateFunction CoProcessFunction FilterFunction FlatMapFunction Function "
         "KeyedCoProcessFunction KeyedProcessFunction KeyedStateStore KeySelector MapFunction "
         "ProcessFunction ReduceFunction RuntimeContext SourceFunction TimerService"

@@ -17,6 +17,7 @@ from flinkish.spark.data_stream import DataStream, KeyedStream, ProcessedStream
 from flinkish.spark.plan import StateSettings
 from flinkish.spark.session import SETTINGS, configure
 from flinkish.spark.source import register_source
+from flinkish.spark.tasks import TaskResults, run_task
 
 __all__ = [
     "SETTINGS",
@@ -24,6 +25,8 @@ __all__ = [
     "KeyedStream",
     "ProcessedStream",
     "StateSettings",
+    "TaskResults",
     "configure",
     "register_source",
+    "run_task",
 ]

@@ -111,10 +111,16 @@ class LatencyMarker(StreamElement):
 
 @dataclass(frozen=True, slots=True)
 class CheckpointBarrier(StreamElement):
-    """Elements before it belong to checkpoint ``id``, begun at ``timestamp`` (ms)."""
+    """Elements before it belong to checkpoint ``id``, begun at ``timestamp`` (ms).
+
+    One that is ``unaligned`` may overtake elements, which are then kept with the checkpoint.  Any
+    other becomes so where it is still waited for ``alignment_timeout`` ms after ``timestamp``.
+    """
 
     id: int
     timestamp: int
+    unaligned: bool = False
+    alignment_timeout: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from flinkish.task.element_io import (
     StreamTaskInput,
     StreamTaskOutput,
 )
+from flinkish.task.multi_channel_input import CheckpointedInput, MultiChannelInput
 from flinkish.task.one_input_task import OneInputStreamTask
 from flinkish.task.responders import CheckpointResponder
 from flinkish.task.source_task import SourceStreamTask
@@ -42,6 +43,7 @@ __all__ = [
     "CheckpointMetaData",
     "CheckpointOptions",
     "CheckpointResponder",
+    "CheckpointedInput",
     "CompletedCheckpoint",
     "CoordinatorStatistics",
     "DamagedCheckpointWarning",
@@ -50,6 +52,7 @@ __all__ = [
     "InputProcessor",
     "InputStatus",
     "MailboxWatermarkProcessor",
+    "MultiChannelInput",
     "OneInputStreamTask",
     "SourceStreamTask",
     "StopMode",

@@ -13,9 +13,15 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future
+from itertools import islice
 
-from flinkish.common.elements import StreamElement, StreamRecord
+from flinkish.common.elements import (
+    CheckpointBarrier,
+    StreamElement,
+    StreamRecord,
+)
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, IllegalStateError
 from flinkish.common.output_tag import OutputTag
 from flinkish.task.element_io import InputStatus, StopMode
@@ -48,6 +54,7 @@ class ElementChannel:
         self._ended = False
         self._readable: Future[None] = Future()
         self._writable: Future[None] = _READY
+        self._watcher: Callable[[CheckpointBarrier], object] | None = None
         self.side_outputs: dict[OutputTag, list[StreamRecord]] = {}
         self.input = ChannelInput(self)
         self.output = ChannelOutput(self)
@@ -85,6 +92,26 @@ class ElementChannel:
             news, self._readable = self._readable, _READY
         if news is not _READY:
             news.set_result(None)
+        if type(element) is CheckpointBarrier:
+            self._announce(element)
+
+    def _announce(self, barrier: CheckpointBarrier) -> None:
+        if self._watcher is not None and (barrier.unaligned or barrier.alignment_timeout):
+            self._watcher(barrier)
+
+    def _overtake(self, checkpoint_id: int) -> list[StreamElement] | None:
+        with self._lock:
+            elements = self._elements
+            barriers = (one for one in elements if isinstance(one, CheckpointBarrier))
+            barrier = next((one for one in barriers if one.id == checkpoint_id), None)
+            if barrier is None:
+                return None
+            before = list(islice(elements, elements.index(barrier)))
+            elements.remove(barrier)
+            room = self._make_room()
+        if room is not _READY:
+            room.set_result(None)
+        return before
 
     def _end(self, mode: StopMode) -> None:
         with self._lock:
@@ -115,11 +142,27 @@ class ElementChannel:
 
 
 class ChannelInput:
-    """The reader's end of a channel."""
+    """The reader's end of a channel.
+
+    ``overtake(checkpoint_id)`` takes the barrier of a checkpoint out of the queue and returns the
+    elements before it, which stay; None if it is not there.
+    """
 
     def __init__(self, channel: ElementChannel) -> None:
         self.poll_next = channel._poll
+        self.overtake = channel._overtake
         self._channel = channel
+
+    def watch(self, callback: Callable[[CheckpointBarrier], object]) -> None:
+        """Have ``callback(barrier)`` called for barriers that may overtake: in ``emit``, and now.
+
+        Now, on this thread, for those that are queued.
+        """
+        with self._channel._lock:
+            queued = [one for one in self._channel._elements if isinstance(one, CheckpointBarrier)]
+            self._channel._watcher = callback
+        for barrier in queued:
+            self._channel._announce(barrier)
 
     def get_available_future(self) -> Future[None]:
         """Done as soon as there is an element or the end."""

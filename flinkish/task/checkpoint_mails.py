@@ -34,7 +34,7 @@ class CheckpointMails:
         self,
         processor: MailboxProcessor,
         checkpoints: SubtaskCheckpoints,
-        perform: Callable[[CheckpointMetaData], Future[None] | bool],
+        perform: Callable[[CheckpointMetaData, CheckpointOptions], Future[None] | bool],
     ) -> None:
         self._main = processor.main_mailbox_executor
         self._foremost = processor.get_mailbox_executor(MAX_PRIORITY)
@@ -59,7 +59,7 @@ class CheckpointMails:
 
         def run() -> None:
             try:
-                taken = self._perform(meta)
+                taken = self._perform(meta, options)
             except BaseException as error:
                 self._answer(result, error)
                 raise

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from flinkish.common.durations import DurationLike, to_millis
+from flinkish.common.elements import CheckpointBarrier
 from flinkish.common.errors import IllegalArgumentError
 
 __all__ = [
@@ -40,15 +42,35 @@ class AlignmentType(Enum):
 class CheckpointOptions:
     """How a checkpoint is taken.
 
-    The trigger of an ``UNALIGNED`` one is an urgent mail, which passes others (Flink: A.47);
-    barriers pass no elements here, whichever it is.
+    The trigger of an ``UNALIGNED`` one is an urgent mail, which passes others (Flink: A.47), and
+    its barriers overtake what is queued for a MultiChannelInput.  With ``alignment_timeout`` (ms or
+    a duration, from the checkpoint's beginning) an ``ALIGNED`` one becomes so where it is late
+    (Flink: F.17).
     """
 
     alignment: AlignmentType = AlignmentType.ALIGNED
+    alignment_timeout: DurationLike | None = None
+
+    def __post_init__(self) -> None:
+        if self.alignment_timeout is not None:
+            millis = to_millis(self.alignment_timeout, "alignment_timeout", minimum=0)
+            object.__setattr__(self, "alignment_timeout", millis)
 
     def is_unaligned_checkpoint(self) -> bool:
-        """Whether the trigger passes other mails."""
+        """Whether trigger and barriers pass what is before them."""
         return self.alignment is AlignmentType.UNALIGNED
+
+    @staticmethod
+    def of(barrier: CheckpointBarrier) -> CheckpointOptions:
+        """Those that a barrier carries."""
+        alignment = AlignmentType.UNALIGNED if barrier.unaligned else AlignmentType.ALIGNED
+        return CheckpointOptions(alignment, barrier.alignment_timeout)
+
+    def barrier(self, meta: CheckpointMetaData) -> CheckpointBarrier:
+        """The barrier that carries them."""
+        timeout = self.alignment_timeout
+        assert timeout is None or isinstance(timeout, int)
+        return CheckpointBarrier(meta.id, meta.timestamp, self.is_unaligned_checkpoint(), timeout)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +112,7 @@ class CheckpointFailureReason(Enum):
     CHECKPOINT_DECLINED_TASK_CLOSING = ("A task was ending", False)
     CHECKPOINT_DECLINED_SUBSUMED = ("A newer barrier came first", False)
     CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER = ("A task was told not to wait for it", False)
+    CHECKPOINT_DECLINED_INPUT_END_OF_STREAM = ("An input ended before it came", False)
     CHECKPOINT_DECLINED = ("A task declined it", True)
     CHECKPOINT_EXPIRED = ("It was not complete in time", True)
     CHECKPOINT_ASYNC_EXCEPTION = ("The state could not be kept", True)

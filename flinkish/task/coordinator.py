@@ -38,6 +38,7 @@ from flinkish.task.checkpoint_storage import FileSystemCheckpointStorage
 from flinkish.task.checkpoint_types import (
     CheckpointFailureReason,
     CheckpointMetaData,
+    CheckpointOptions,
     CompletedCheckpoint,
     CoordinatorStatistics,
 )
@@ -68,6 +69,7 @@ class CheckpointCoordinator:
     min_pause: between the end of a checkpoint and the next periodic one.
     timeout: after which a checkpoint is aborted.
     max_concurrent: how many may be under way.
+    options: how checkpoints are taken; aligned by default.
     tolerable_failures: in a row; one more, and ``failure_handler(error)`` is called.  By default
         that fails all tasks (Flink: F.12).
     processing_time_service, io_executor: the clock, and what saves; by default made here.  An
@@ -89,6 +91,7 @@ class CheckpointCoordinator:
         min_pause: DurationLike = 0,
         timeout: DurationLike = "10 minutes",
         max_concurrent: int = 1,
+        options: CheckpointOptions | None = None,
         tolerable_failures: int = 0,
         failure_handler: Callable[[CheckpointError], object] | None = None,
         processing_time_service: ProcessingTimeService | None = None,
@@ -110,6 +113,7 @@ class CheckpointCoordinator:
         self._interval = None if interval is None else to_millis(interval, "interval", minimum=1)
         self._min_pause = to_millis(min_pause, "min_pause", minimum=0)
         self._timeout = to_millis(timeout, "timeout", minimum=1)
+        self._options = options or CheckpointOptions()
         self._failures = CheckpointFailures(tolerable_failures)
         self._handler = failure_handler or self._fail_tasks
         self._owns_timers = processing_time_service is None
@@ -261,7 +265,7 @@ class CheckpointCoordinator:
             return
         meta = CheckpointMetaData(pending.checkpoint_id, now)
         for name in self._triggered:
-            self._tasks[name].trigger_checkpoint_async(meta)
+            self._tasks[name].trigger_checkpoint_async(meta, self._options)
 
     # --- what tasks say
 

@@ -18,8 +18,9 @@ from flinkish.common.elements import (
 )
 from flinkish.common.errors import ArgumentTypeError
 from flinkish.operators import OperatorEnvironment, StreamOperator
+from flinkish.task.alignment import AlignmentAborted
 from flinkish.task.checkpoint_storage import FileSystemCheckpointStorage
-from flinkish.task.checkpoint_types import CheckpointMetaData
+from flinkish.task.checkpoint_types import CheckpointMetaData, CheckpointOptions
 from flinkish.task.element_io import (
     Available,
     InputStatus,
@@ -28,6 +29,7 @@ from flinkish.task.element_io import (
     StreamTaskOutput,
     check_protocol,
 )
+from flinkish.task.multi_channel_input import CheckpointedInput
 from flinkish.task.stream_task import StreamTask
 from flinkish.task.watermark_processor import MailboxWatermarkProcessor
 from flinkish.time import ProcessingTimeService
@@ -126,6 +128,9 @@ class OneInputStreamTask(StreamTask):
                 self.mailbox_executor,
                 intermediate=intermediate_watermarks,
             )
+        self._source = input
+        if isinstance(input, CheckpointedInput):
+            self._checkpoints.in_flight = input.in_flight
         self._events: dict[type[StreamElement], Callable[..., object]] = {
             StreamRecord: operator.process_element,
             Watermark: self._on_watermark,
@@ -133,7 +138,21 @@ class OneInputStreamTask(StreamTask):
             LatencyMarker: self._emit,
             CheckpointBarrier: self._on_barrier,
             CancelCheckpointMarker: self._checkpoints.on_cancel_marker,
+            AlignmentAborted: self._on_alignment_aborted,
         }
+
+    def _restore(self) -> None:
+        super()._restore()
+        if isinstance(self._source, CheckpointedInput):
+            self._source.start(
+                self._process_event, self._processor.main_mailbox_executor, self._timers
+            )
+
+    def _restore_in_flight(self, elements: list[list[StreamElement]]) -> None:
+        if isinstance(self._source, CheckpointedInput):
+            self._source.restore_in_flight(elements)
+        else:
+            super()._restore_in_flight(elements)
 
     def _can_emit_batch(self) -> bool:
         return not self._mailbox.has_mail() and self._outlets.is_available()
@@ -166,7 +185,11 @@ class OneInputStreamTask(StreamTask):
             self._emit(status)
 
     def _on_barrier(self, barrier: CheckpointBarrier) -> None:
-        self.perform_checkpoint(CheckpointMetaData(barrier.id, barrier.timestamp))
+        meta = CheckpointMetaData(barrier.id, barrier.timestamp)
+        self.perform_checkpoint(meta, CheckpointOptions.of(barrier))
+
+    def _on_alignment_aborted(self, aborted: AlignmentAborted) -> None:
+        self._checkpoints.give_up(aborted.checkpoint_id, aborted.reason)
 
     def _end_event_time(self, mode: StopMode) -> None:
         if mode is StopMode.DRAIN and self._watermark < MAX_TIMESTAMP:

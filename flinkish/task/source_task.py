@@ -28,7 +28,11 @@ from flinkish.mailbox import MailboxController, SynchronizedStreamTaskActionExec
 from flinkish.operators import OperatorEnvironment
 from flinkish.task.checkpoint_lock import CheckpointLock
 from flinkish.task.checkpoint_storage import FileSystemCheckpointStorage
-from flinkish.task.checkpoint_types import CheckpointFailureReason, CheckpointMetaData
+from flinkish.task.checkpoint_types import (
+    CheckpointFailureReason,
+    CheckpointMetaData,
+    CheckpointOptions,
+)
 from flinkish.task.element_io import InputStatus, StopMode, StreamTaskOutput, check_protocol
 from flinkish.task.source_operator import LegacySourceContext, SourceOperator
 from flinkish.task.stream_task import StreamTask
@@ -131,14 +135,16 @@ class SourceStreamTask(StreamTask):
         self._source_error = error
         self.report_throwable(error)
 
-    def perform_checkpoint(self, meta: CheckpointMetaData) -> Future[None] | bool:
+    def perform_checkpoint(
+        self, meta: CheckpointMetaData, options: CheckpointOptions | None = None
+    ) -> Future[None] | bool:
         """As declared; declined once the source has failed."""
         if self._source_error is not None:
             self._checkpoints.decline(
                 meta, CheckpointFailureReason.CHECKPOINT_DECLINED_TASK_NOT_READY, "it has failed"
             )
             return False
-        return super().perform_checkpoint(meta)
+        return super().perform_checkpoint(meta, options)
 
     def _source_ended(self) -> None:
         self._context.close("run() has returned, which ended the stream")

@@ -14,13 +14,11 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import suppress
 
 from flinkish.common.errors import (
     ArgumentTypeError,
     CancelTaskError,
-    IllegalStateError,
     MailboxClosedError,
 )
 from flinkish.common.notes import add_note
@@ -32,13 +30,8 @@ from flinkish.mailbox import (
     TaskMailbox,
 )
 from flinkish.operators import OperatorEnvironment, StreamOperator
-from flinkish.task.checkpoint_mails import CheckpointMails
 from flinkish.task.checkpoint_storage import FileSystemCheckpointStorage
-from flinkish.task.checkpoint_types import (
-    CheckpointFailureReason,
-    CheckpointMetaData,
-    CheckpointOptions,
-)
+from flinkish.task.checkpointed_task import CheckpointedTask
 from flinkish.task.element_io import (
     InputProcessor,
     InputStatus,
@@ -48,14 +41,7 @@ from flinkish.task.element_io import (
 )
 from flinkish.task.io_metrics import TaskIOMetrics
 from flinkish.task.outlets import Outlets, suspend_until
-from flinkish.task.responders import (
-    CheckpointResponder,
-    Declining,
-    StorageResponder,
-    load_state_of,
-)
 from flinkish.task.states import TaskState, TaskStatistics
-from flinkish.task.subtask_checkpoints import SubtaskCheckpoints
 from flinkish.task.task_operator import TaskOperator
 from flinkish.time import ProcessingTimeService, SystemProcessingTimeService
 
@@ -64,7 +50,7 @@ __all__ = ["StreamTask"]
 _LOG = logging.getLogger(__name__)
 
 
-class StreamTask:
+class StreamTask(CheckpointedTask):
     """Runs ``input_processor.process_input`` and, between its calls, mails.
 
     Parameters
@@ -107,55 +93,28 @@ class StreamTask:
             check_protocol(
                 "the output of a task", output, ("emit", "is_available", "get_available_future")
             )
-        self.name = name
         self.operator = operator
         self.environment = environment or OperatorEnvironment(task_name=name)
+        processor = MailboxProcessor(
+            self._process_input, TaskMailbox(), action_executor, metrics=self.environment.metrics
+        )
+        super().__init__(name, operator, output, checkpoint_storage, processor)
         self._input = input_processor
         self._output = output
-        self._storage = checkpoint_storage
-        self._mailbox = TaskMailbox()
-        self._processor = MailboxProcessor(
-            self._process_input, self._mailbox, action_executor, metrics=self.environment.metrics
-        )
         self._owns_timers = processing_time_service is None
         self._timers = processing_time_service or SystemProcessingTimeService(
             self.report_throwable, name=f"{name}-timer"
         )
         self._operator = (
-            None
-            if operator is None
-            else TaskOperator(operator, name, self._processor, self._timers)
+            None if operator is None else TaskOperator(operator, name, processor, self._timers)
         )
         self._times = TaskIOMetrics(clock, self.environment.metrics, self._knows_busy())
         self._outlets = Outlets(output, operator, self._times.back_pressured)
-        self._state = TaskState.CREATED
-        self._canceled = False
-        self._data_ended = False
-        self._initial: tuple[int, bytes] | None = None
-        self._failed_saves = 0
-        responder: CheckpointResponder = Declining()
-        if checkpoint_storage is not None:
-            responder = StorageResponder(
-                name, checkpoint_storage, self.notify_checkpoint_complete_async, self._save_failed
-            )
-        emit = None if output is None else output.emit
-        self._checkpoints = SubtaskCheckpoints(name, operator, emit, responder)
-        self._mails = CheckpointMails(self._processor, self._checkpoints, self.perform_checkpoint)
 
     def _knows_busy(self) -> bool:
         return True
 
     # --- what it is
-
-    @property
-    def state(self) -> TaskState:
-        """Where it is in its life."""
-        return self._state
-
-    @property
-    def is_running(self) -> bool:
-        """Whether it processes input and takes checkpoints."""
-        return self._state is TaskState.RUNNING
 
     @property
     def mailbox_executor(self) -> MailboxExecutor:
@@ -178,30 +137,6 @@ class StreamTask:
             self._failed_saves,
             None if last < 0 else last,
         )
-
-    # --- before it runs
-
-    def set_initial_state(self, checkpoint_id: int, state: bytes) -> None:
-        """Start from this state of a checkpoint; before ``invoke``."""
-        self._require_created("set_initial_state")
-        self._initial = (checkpoint_id, state)
-
-    def set_checkpoint_responder(self, responder: CheckpointResponder) -> None:
-        """Tell ``responder`` of checkpoints; before ``invoke``, and without a storage."""
-        self._require_created("set_checkpoint_responder")
-        if self._storage is not None:
-            raise IllegalStateError(
-                f"task {self.name!r} keeps its checkpoints itself: make it without "
-                "checkpoint_storage to have a coordinator keep them"
-            )
-        self._checkpoints.responder = responder
-
-    def _require_created(self, what: str) -> None:
-        if self._state is not TaskState.CREATED:
-            raise IllegalStateError(
-                f"{what} needs a task that was not invoked, and {self.name!r} is "
-                f"{self._state.value}: make a new task"
-            )
 
     # --- running
 
@@ -239,12 +174,7 @@ class StreamTask:
         return TaskState.CANCELED
 
     def _restore(self) -> None:
-        if self._initial is None and self._storage is not None:
-            self._initial = load_state_of(self.name, self._storage)
-        state: bytes | None = None
-        if self._initial is not None:
-            self._checkpoints.last_id = self._checkpoints.last_completed_id = self._initial[0]
-            state = self._initial[1]
+        state = self._load_state()
         if self._operator is not None:
             self._operator.start(
                 self._output,
@@ -358,55 +288,3 @@ class StreamTask:
             self._processor.report_throwable(error)
         except MailboxClosedError:
             _LOG.warning("task %r has ended before this error came: %r", self.name, error)
-
-    # --- checkpoints
-
-    def trigger_checkpoint_async(
-        self, meta: CheckpointMetaData, options: CheckpointOptions | None = None
-    ) -> Future[bool]:
-        """Take a checkpoint, as soon as the mailbox thread gets to it (Flink: A.47).
-
-        True when it is taken and, for a task with a storage, kept there; False when it was
-        declined, for instance by a task that is not running.  If the snapshot fails, the task
-        does, too; if the storage does, only the checkpoint.
-        """
-        return self._mails.trigger(meta, options or CheckpointOptions(), self._state)
-
-    def notify_checkpoint_complete_async(self, checkpoint_id: int) -> Future[None]:
-        """Tell the operator that a checkpoint is kept; ids that are not newer are ignored (A.49).
-
-        The mail has the highest priority, so an operator that yields sees it.  What the operator
-        raises is in the future and fails the task.  On a task that does not run nothing happens.
-        """
-        return self._mails.notify(
-            lambda: self._checkpoints.notify_complete(checkpoint_id),
-            f"checkpoint {checkpoint_id} complete",
-            self._state,
-        )
-
-    def notify_checkpoint_aborted_async(
-        self, checkpoint_id: int, latest_completed_checkpoint_id: int = 0
-    ) -> Future[None]:
-        """Tell the operator that a checkpoint will never be, after the latest that is (A.49)."""
-        return self._mails.notify(
-            lambda: self._checkpoints.notify_aborted(checkpoint_id, latest_completed_checkpoint_id),
-            f"checkpoint {checkpoint_id} aborted",
-            self._state,
-        )
-
-    def perform_checkpoint(self, meta: CheckpointMetaData) -> Future[None] | bool:
-        """Take a checkpoint now; on the mailbox thread.  See SubtaskCheckpoints.perform."""
-        if not self._mailbox.is_mailbox_thread():
-            raise IllegalStateError(
-                f"perform_checkpoint belongs to the thread of task {self.name!r}: use "
-                "trigger_checkpoint_async"
-            )
-        if self._data_ended:
-            self._checkpoints.decline(
-                meta, CheckpointFailureReason.CHECKPOINT_DECLINED_TASK_CLOSING
-            )
-            return False
-        return self._checkpoints.perform(meta, self.is_running and not self._canceled)
-
-    def _save_failed(self, checkpoint_id: int, error: BaseException) -> None:
-        self._failed_saves += 1

@@ -6,9 +6,14 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Protocol
 
-from flinkish.common.elements import CancelCheckpointMarker, CheckpointBarrier, StreamElement
+from flinkish.common.elements import CancelCheckpointMarker, StreamElement
 from flinkish.common.errors import CheckpointError
-from flinkish.task.checkpoint_types import CheckpointFailureReason, CheckpointMetaData
+from flinkish.task.checkpoint_types import (
+    CheckpointFailureReason,
+    CheckpointMetaData,
+    CheckpointOptions,
+)
+from flinkish.task.in_flight import TaskSnapshot
 from flinkish.task.responders import CheckpointResponder
 
 __all__ = ["CheckpointedOperator", "SubtaskCheckpoints", "declined"]
@@ -66,15 +71,19 @@ class SubtaskCheckpoints:
         self.responder = responder
         self.last_id = -1
         self.last_completed_id = -1
+        self.in_flight: Callable[[int], Future[list[list[bytes]]] | None] = lambda _: None
         self._aborted: set[int] = set()
         self.taken = 0
         self.declined = 0
 
-    def perform(self, meta: CheckpointMetaData, running: bool) -> Future[None] | bool:
+    def perform(
+        self, meta: CheckpointMetaData, options: CheckpointOptions, running: bool
+    ) -> Future[None] | bool:
         """Take a checkpoint between two elements.
 
         False if it was declined, which the responder has been told; else True, or the future of
         the state's being kept.  CheckpointError, with its cause, if the snapshot failed (A.48).
+        If ``in_flight(id)`` is a future, the responder is told when that is done.
         """
         if not running:
             self._cancel_downstream(meta.id)
@@ -95,9 +104,14 @@ class SubtaskCheckpoints:
             return False
         try:
             if self._emit is not None:
-                self._emit(CheckpointBarrier(meta.id, meta.timestamp))
+                self._emit(options.barrier(meta))
             state = b"" if self._operator is None else self._operator.snapshot_state(meta.id)
-            kept = self.responder.acknowledge_checkpoint(meta, state)
+            in_flight = self.in_flight(meta.id)
+            if in_flight is None:
+                kept = self.responder.acknowledge_checkpoint(meta, state)
+            else:
+                in_flight.add_done_callback(lambda found: self._add_in_flight(meta, state, found))
+                kept = None
         except Exception as error:
             self.decline(meta, CheckpointFailureReason.CHECKPOINT_DECLINED, repr(error))
             raise CheckpointError(
@@ -108,6 +122,18 @@ class SubtaskCheckpoints:
         self.taken += 1
         return True if kept is None else kept
 
+    def _add_in_flight(
+        self, meta: CheckpointMetaData, state: bytes, found: Future[list[list[bytes]]]
+    ) -> None:
+        """All that an unaligned checkpoint overtook is known."""
+        error = found.exception()
+        if error is None:
+            whole = TaskSnapshot(state, found.result()).to_bytes()
+            self.responder.acknowledge_checkpoint(meta, whole)
+        else:
+            self.declined += 1
+            self.responder.decline_checkpoint(meta, error)
+
     def decline(
         self, meta: CheckpointMetaData, reason: CheckpointFailureReason, detail: str = ""
     ) -> None:
@@ -117,14 +143,18 @@ class SubtaskCheckpoints:
 
     def on_cancel_marker(self, marker: CancelCheckpointMarker) -> None:
         """Upstream has no such checkpoint: decline it, and do not wait for it (Flink: F.16)."""
-        if marker.checkpoint_id <= self.last_id:
-            return
-        self.last_id = marker.checkpoint_id
-        self._cancel_downstream(marker.checkpoint_id)
-        self.decline(
-            CheckpointMetaData(marker.checkpoint_id, 0),
+        self.give_up(
+            marker.checkpoint_id,
             CheckpointFailureReason.CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER,
         )
+
+    def give_up(self, checkpoint_id: int, reason: CheckpointFailureReason) -> None:
+        """The barriers of a checkpoint will not all come; nothing if it was taken before."""
+        if checkpoint_id <= self.last_id:
+            return
+        self.last_id = checkpoint_id
+        self._cancel_downstream(checkpoint_id)
+        self.decline(CheckpointMetaData(checkpoint_id, 0), reason)
 
     def _cancel_downstream(self, checkpoint_id: int) -> None:
         if self._emit is not None:

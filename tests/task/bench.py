@@ -35,7 +35,7 @@ class Task:
     def set_initial_state(self, checkpoint_id: int, state: bytes) -> None:
         self.initial = (checkpoint_id, state)
 
-    def trigger_checkpoint_async(self, meta: CheckpointMetaData) -> None:
+    def trigger_checkpoint_async(self, meta: CheckpointMetaData, options: object) -> None:
         self.triggered.append(meta.id)
 
     def notify_checkpoint_complete_async(self, checkpoint_id: int) -> None:

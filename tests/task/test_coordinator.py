@@ -249,7 +249,7 @@ def test_a_decline_while_it_is_triggered_starts_the_next(bench: Any) -> None:
     """F.2, F.11: the queue is looked at again when triggering is over."""
     one = bench(tolerable_failures=9)
 
-    def decline(meta: CheckpointMetaData) -> None:
+    def decline(meta: CheckpointMetaData, options: object) -> None:
         one.a.triggered.append(meta.id)
         if meta.id < 3:
             one.a.decline(meta.id, ValueError())
@@ -367,7 +367,7 @@ def test_every_future_is_answered_once_whatever_races(tmp_path: Path) -> None:
     )
     begun: list[int] = []
     for task in tasks.values():
-        task.trigger_checkpoint_async = lambda meta: begun.append(meta.id)  # type: ignore[method-assign]
+        task.trigger_checkpoint_async = lambda meta, _: begun.append(meta.id)  # type: ignore[method-assign]
     futures: list[Future[CompletedCheckpoint]] = []
     stop = threading.Event()
 

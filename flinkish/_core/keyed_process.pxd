@@ -4,7 +4,7 @@
 from libc.stdint cimport int64_t, uint32_t
 
 from flinkish._core.state_table cimport StateTable
-from flinkish._core.timers cimport Timers
+from flinkish._core.timers cimport Timer, Timers
 
 
 cdef class KeyedTimerService:
@@ -17,6 +17,10 @@ cdef class KeyedTimerService:
 
     cdef uint32_t row(self) except? 0xFFFFFFFF
     cdef int64_t millis(self, object timestamp) except? -1
+
+    # Register or delete a timer of a row on one of the two clocks.
+    cdef int register(self, bint event, int64_t time, uint32_t row) except -1
+    cdef int delete(self, bint event, int64_t time, uint32_t row) except -1
 
 
 cdef class KeyedContext:
@@ -53,6 +57,11 @@ cdef class KeyedProcess:
 
     cdef int enter(self) except -1
     cdef void leave(self, KeyedContext context) noexcept
+
+    # One element of the current key; one timer, whose row is current.  Subclasses do other things.
     cdef int call(self, object value, int64_t timestamp, bint timed) except -1
+    cdef int turn(self, Timer* timer, bint event) except -1
+
+    # Keep what a function gave: an iterable of values and of (tag, value) pairs.
     cdef int collect(self, object result, object timestamp, str method) except -1
     cdef bint fire(self, Timers* timers, int64_t until, object domain, object stop) except -1

@@ -76,48 +76,47 @@ cdef class KeyedTimerService:
         """Event-time watermark in ms since the epoch; -2**63 before the first."""
         return self.table.watermark
 
-    def register_event_time_timer(self, timestamp):
-        """Call `on_timer` when the watermark reaches `timestamp` (ms since the epoch)."""
-        cdef int added = table_add_timer(&self.table.table, &self.table.table.event,
-                                         self.millis(timestamp), self.row(), self.service)
-        if added < 0:
-            segment_raise(-added)
-        self.registered += added
-
-    def delete_event_time_timer(self, timestamp):
-        """Forget the event-time timer at `timestamp`, if there is one."""
-        cdef int removed = table_remove_timer(&self.table.table, &self.table.table.event,
-                                              self.millis(timestamp), self.row(), self.service)
-        if removed < 0:
-            segment_raise(-removed)
-        self.deleted += removed
-
-    def register_processing_time_timer(self, timestamp):
-        """Call `on_timer` when the clock has reached `timestamp` (ms since the epoch)."""
-        cdef Timers* timers = &self.table.table.processing
+    cdef int register(self, bint event, int64_t time, uint32_t row) except -1:
+        cdef Timers* timers = &self.table.table.event if event else &self.table.table.processing
         cdef Timer head
-        cdef int64_t time = self.millis(timestamp)
-        cdef uint32_t row
         cdef int added
-        if self.refusal is not None:
+        if not event and self.refusal is not None:
             raise self.table.illegal_state(self.refusal)
-        row = self.row()
-        if not timers_peek(timers, &head):
+        if event or not timers_peek(timers, &head):
             head.timestamp = NEVER
         added = table_add_timer(&self.table.table, timers, time, row, self.service)
         if added < 0:
             segment_raise(-added)
         self.registered += added
-        if added and self.on_earlier is not None and time < head.timestamp:
+        if added and not event and self.on_earlier is not None and time < head.timestamp:
             self.on_earlier(time)
+        return 0
 
-    def delete_processing_time_timer(self, timestamp):
-        """Forget the processing-time timer at `timestamp`, if there is one."""
-        cdef int removed = table_remove_timer(&self.table.table, &self.table.table.processing,
-                                              self.millis(timestamp), self.row(), self.service)
+    cdef int delete(self, bint event, int64_t time, uint32_t row) except -1:
+        cdef int removed = table_remove_timer(
+            &self.table.table,
+            &self.table.table.event if event else &self.table.table.processing,
+            time, row, self.service)
         if removed < 0:
             segment_raise(-removed)
         self.deleted += removed
+        return 0
+
+    def register_event_time_timer(self, timestamp):
+        """Call `on_timer` when the watermark reaches `timestamp` (ms since the epoch)."""
+        self.register(True, self.millis(timestamp), self.row())
+
+    def delete_event_time_timer(self, timestamp):
+        """Forget the event-time timer at `timestamp`, if there is one."""
+        self.delete(True, self.millis(timestamp), self.row())
+
+    def register_processing_time_timer(self, timestamp):
+        """Call `on_timer` when the clock has reached `timestamp` (ms since the epoch)."""
+        self.register(False, self.millis(timestamp), self.row())
+
+    def delete_processing_time_timer(self, timestamp):
+        """Forget the processing-time timer at `timestamp`, if there is one."""
+        self.delete(False, self.millis(timestamp), self.row())
 
 
 cdef class KeyedContext:
@@ -285,7 +284,6 @@ cdef class KeyedProcess:
     cdef bint fire(self, Timers* timers, int64_t until, object domain, object stop) except -1:
         cdef Timer timer
         cdef KeyedTimerContext context = self.timer_context
-        cdef object result
         cdef bint stopped = False
         cdef int polled
         self.enter()
@@ -298,23 +296,27 @@ cdef class KeyedProcess:
                 if polled == 0:
                     break
                 self.fired += 1
-                if self.on_timer is None:
-                    continue
                 self.table.current = timer.key
                 context.domain = domain
                 context.time = timer.timestamp
                 context.timed = True
-                result = self.on_timer(timer.timestamp, context)
-                if result is not None:
-                    # Output of an event-time timer carries its timestamp, of a processing-time
-                    # timer none (Flink: B.25).
-                    self.collect(result, timer.timestamp if domain is self.event_domain else None,
-                                 "on_timer")
+                self.turn(&timer, timers == &self.table.table.event)
                 stopped = stop is not None and stop()
         finally:
             self.leave(context)
             self.table.current = NO_ROW
         return not stopped
+
+    cdef int turn(self, Timer* timer, bint event) except -1:
+        cdef object result
+        if self.on_timer is None:
+            return 0
+        result = self.on_timer(timer.timestamp, self.timer_context)
+        if result is not None:
+            # Output of an event-time timer carries its timestamp, of a processing-time timer
+            # none (Flink: B.25).
+            self.collect(result, timer.timestamp if event else None, "on_timer")
+        return 0
 
     def next_event_timer(self):
         """Timestamp of the earliest event-time timer in ms, or None."""

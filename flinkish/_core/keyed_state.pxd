@@ -1,7 +1,7 @@
 # Handles of keyed state: what `state.value()` and its like run.
 #
 # A handle is one (state, operator) pair; the table's current row decides whose state it
-# reads.  The table moves when it grows, so no handle keeps a pointer over a call.
+# reads: of the row itself, or of its key alone.  The table moves when it grows, so no handle keeps a pointer over a call.
 
 from libc.stdint cimport int64_t, uint32_t
 
@@ -18,6 +18,7 @@ cdef class StateHandle:
     cdef readonly int64_t ttl       # ms; 0: lives for ever
     cdef bint renew_on_read
     cdef bint show_expired
+    cdef readonly bint of_key       # of the current row's key, whatever its namespace
 
     cdef uint32_t row(self) except? 0xFFFFFFFF
     cdef uint32_t pair(self, int64_t ttl) noexcept

@@ -15,6 +15,8 @@ class StateHandle:
     def name(self) -> str: ...
     @property
     def ttl(self) -> int: ...
+    @property
+    def of_key(self) -> bool: ...
     def __init__(
         self,
         table: StateTable,
@@ -24,6 +26,7 @@ class StateHandle:
         ttl: int = 0,
         renew_on_read: bool = False,
         show_expired: bool = False,
+        of_key: bool = False,
     ) -> None: ...
     def clear(self) -> None: ...
 

@@ -8,6 +8,7 @@ read that meets it, and shown by that read only under ReturnExpiredIfNotCleanedU
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 
 from flinkish._core.memory cimport segment_raise
+from flinkish._core.scoped_rows cimport scoped_row
 from flinkish._core.state_coding cimport INT64, coding_of, coerce_value
 from flinkish._core.state_entries cimport (
     table_append,
@@ -52,11 +53,12 @@ cdef class StateHandle:
         "boolean", "string" or "binary".
     ttl: time to live in ms of processing time, 0 for ever.
     renew_on_read, show_expired: Flink's OnReadAndWrite and ReturnExpiredIfNotCleanedUp.
+    of_key: the state is the key's, also while a row of the key within a namespace is current.
     """
 
     def __init__(self, StateTable table not None, uint32_t cell, str name not None,
                  str coding="any", int64_t ttl=0, bint renew_on_read=False,
-                 bint show_expired=False):
+                 bint show_expired=False, bint of_key=False):
         if cell + self.pair(ttl) >= <uint32_t>len(table.cells) or ttl < 0:
             raise ValueError(
                 f"the state {name!r} cannot be in cell {cell} of {len(table.cells)} with a time to "
@@ -69,6 +71,7 @@ cdef class StateHandle:
         self.ttl = ttl
         self.renew_on_read = renew_on_read
         self.show_expired = show_expired
+        self.of_key = of_key
 
     def clear(self):
         """Remove the current key's value."""
@@ -79,11 +82,15 @@ cdef class StateHandle:
         return 0
 
     cdef uint32_t row(self) except? 0xFFFFFFFF:
+        cdef uint32_t row = NO_ROW
         if self.table.current == NO_ROW:
             raise self.table.illegal_state(
                 f"the state {self.name!r} was used without a current key; it may be used in "
                 "process_element and on_timer of a keyed function, not in open, close or outside"
             )
+        if self.of_key:
+            segment_raise(scoped_row(&self.table.table, self.table.current, NULL, True, &row))
+            return row
         return self.table.current
 
     cdef bint outlived(self, int64_t time) noexcept:

@@ -1,18 +1,13 @@
 """Timers of named services, within namespaces; described in ``named_timers.pxd``."""
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport uint8_t
-from libc.string cimport memcmp, memcpy
-
 from flinkish._core.memory cimport segment_raise
+from flinkish._core.scoped_rows cimport Piece, pieces_of, same_piece, scoped_row
 from flinkish._core.state_rows cimport (
     NO_ROW,
     Row,
     header_of,
     row_at,
     table_add_timer,
-    table_find,
-    table_intern,
     table_poll_timer,
     table_remove_timer,
 )
@@ -25,55 +20,14 @@ from flinkish._core.timers cimport (
 )
 from flinkish._core.values cimport (
     TAG_EMPTY,
-    TAG_SCOPED,
     Encoded,
     bytes_of,
     decode_key,
     decode_namespace,
     encode_key,
-    hash_bytes,
 )
 
 cdef int64_t NEVER = 0x7FFFFFFFFFFFFFFF
-
-
-cdef struct Piece:                  # an element of a scoped key, or a whole plain one
-    uint8_t tag
-    uint32_t size
-    const char* data
-
-
-cdef void piece_at(const char* data, Piece* out) noexcept:
-    out.tag = <uint8_t>data[0]
-    memcpy(&out.size, data + 1, 4)
-    out.data = data + 5
-
-
-cdef void pieces_of(StateTable table, uint32_t at, Piece* key, Piece* namespace) noexcept:
-    """Key and namespace of a row; the namespace of a plain key has TAG_EMPTY."""
-    cdef Row* row = row_at(&table.table, at)
-    key.tag = row.tag
-    key.size = row.size
-    key.data = bytes_of(row.size, &row.word, table.table.slab.base)
-    namespace.tag = TAG_EMPTY
-    namespace.size = 0
-    namespace.data = NULL
-    if row.tag == TAG_SCOPED:
-        piece_at(key.data, key)
-        piece_at(key.data + key.size, namespace)
-
-
-cdef char* write_piece(char* at, uint8_t tag, uint32_t size, const char* data) noexcept:
-    at[0] = <char>tag
-    memcpy(at + 1, &size, 4)
-    if size != 0:
-        memcpy(at + 5, data, size)
-    return at + 5 + size
-
-
-cdef inline bint is_namespace(const Piece* piece, const Encoded* namespace) noexcept:
-    return piece.tag == namespace.tag and piece.size == namespace.size \
-        and (piece.size == 0 or memcmp(piece.data, namespace.data, piece.size) == 0)
 
 
 cdef class NamedTimers:
@@ -94,34 +48,18 @@ cdef class NamedTimers:
     cdef uint32_t row(self, object namespace, bint make) except? 0xFFFFFFFE:
         cdef uint32_t current = self.table.current, found
         cdef Encoded scope
-        cdef Piece key, held
-        cdef object owner = None, whole
-        cdef char* at
+        cdef Piece piece
+        cdef object owner
         if current == NO_ROW:
             raise self.table.illegal_state(
                 "timers can only be used with a current key: set the key before them"
             )
-        pieces_of(self.table, current, &key, &held)
-        if namespace is None:
-            if held.tag == TAG_EMPTY:
-                return current
-            whole = PyBytes_FromStringAndSize(key.data, key.size)
-        else:
+        piece.tag = TAG_EMPTY
+        if namespace is not None:
             owner = encode_key(namespace, &scope)
-            if held.tag != TAG_EMPTY and is_namespace(&held, &scope):
-                return current
-            whole = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>10 + key.size + scope.size)
-            at = write_piece(PyBytes_AS_STRING(whole), key.tag, key.size, key.data)
-            write_piece(at, scope.tag, scope.size, scope.data)
-            key.tag = TAG_SCOPED
-            key.size = 10 + key.size + scope.size
-        key.data = PyBytes_AS_STRING(whole)
-        if make:
-            segment_raise(table_intern(&self.table.table, key.tag, key.size, key.data,
-                                       row_at(&self.table.table, current).key_group, &found))
-            return found
-        return table_find(&self.table.table, key.tag, key.size, key.data,
-                          hash_bytes(key.tag, key.size, key.data))
+            piece.tag, piece.size, piece.data = scope.tag, scope.size, scope.data
+        segment_raise(scoped_row(&self.table.table, current, &piece, make, &found))
+        return found
 
     def add(self, bint event, int64_t timestamp, namespace=None):
         """Register a timer of the current key; False when it was there (Flink: B.1)."""
@@ -156,21 +94,20 @@ cdef class NamedTimers:
     def count_in(self, bint event, namespace):
         """How many timers of all keys are within one namespace, which may be None (B.10)."""
         cdef Encoded scope
-        cdef Piece key, held
+        cdef Piece piece, key, held
         cdef object owner
         cdef Py_ssize_t found = 0
         cdef uint32_t slot
         cdef Timer timer
         self.table.check_open()
-        scope.tag = TAG_EMPTY
-        scope.size = 0
-        scope.data = ""
+        piece.tag, piece.size, piece.data = TAG_EMPTY, 0, NULL
         if namespace is not None:
             owner = encode_key(namespace, &scope)
+            piece.tag, piece.size, piece.data = scope.tag, scope.size, scope.data
         for slot in range(timers_header(self.of(event)).used):
             if timers_get(self.of(event), slot, &timer) and timer.ns == self.service:
-                pieces_of(self.table, timer.key, &key, &held)
-                found += held.tag == scope.tag and is_namespace(&held, &scope)
+                pieces_of(&self.table.table, timer.key, &key, &held)
+                found += same_piece(&held, &piece)
         return found
 
     def timers(self, bint event):

@@ -131,6 +131,8 @@ class KeyedRuntimeContext(TaskRuntimeContext):
     The states, and the timers over the same table, raise flinkish's own errors from now on:
     IllegalStateError without a current key, ArgumentTypeError and IllegalArgumentError for
     values that the state cannot hold, SerializationError for those that cannot be pickled.
+
+    ``of_key``: the states are the key's own while a row of the key and a window is current.
     """
 
     def __init__(
@@ -144,6 +146,7 @@ class KeyedRuntimeContext(TaskRuntimeContext):
         attempt: int = 0,
         metrics: MetricGroup | None = None,
         job_parameters: Mapping[str, str] | None = None,
+        of_key: bool = False,
     ) -> None:
         super().__init__(
             task_name=task_name,
@@ -155,6 +158,7 @@ class KeyedRuntimeContext(TaskRuntimeContext):
             job_parameters=job_parameters,
         )
         self._backend = backend
+        self._of_key = of_key
         backend.table.illegal_state = IllegalStateError
         backend.table.illegal_argument = IllegalArgumentError
         backend.table.illegal_type = ArgumentTypeError
@@ -195,4 +199,4 @@ class KeyedRuntimeContext(TaskRuntimeContext):
                 f"{descriptor!r} of type {type(descriptor).__name__} was given where a "
                 f"{kind.__name__} is needed"
             )
-        return self._backend.state(descriptor)
+        return self._backend.state(descriptor, of_key=self._of_key)

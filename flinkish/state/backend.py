@@ -96,7 +96,7 @@ class KeyedStateBackend:
     def __init__(self, table: StateTable) -> None:
         self.table = table
         self._declared: dict[str, tuple[StateDeclaration, int]] = {}
-        self._handles: dict[str, StateHandle] = {}
+        self._handles: dict[tuple[str, bool], StateHandle] = {}
         self._kept_until_read: set[str] = set()
 
     @property
@@ -104,15 +104,17 @@ class KeyedStateBackend:
         """All states known, in the order of their cells."""
         return [declaration for declaration, _ in self._declared.values()]
 
-    def state(self, descriptor: StateDescriptor) -> Any:
-        """The state that a descriptor describes.
+    def state(self, descriptor: StateDescriptor, *, of_key: bool = False) -> Any:
+        """The state that a descriptor describes: of the current row, or of the key of that row.
 
+        The two differ where the current row is a key within a namespace, such as a window.
         StateMigrationError when a state of its name has another kind, type or expiry.
         """
         cell = self._declare(StateDeclaration.of(descriptor))
-        handle = self._handles.get(descriptor.get_name())
+        handle = self._handles.get((descriptor.get_name(), of_key))
         if handle is None:
-            handle = self._handles[descriptor.get_name()] = self._make(descriptor, cell)
+            handle = self._make(descriptor, cell, of_key)
+            self._handles[descriptor.get_name(), of_key] = handle
             ttl = descriptor.ttl_config
             if ttl is not None and not ttl.get_cleanup_strategies().is_cleanup_in_background():
                 self._kept_until_read.add(descriptor.get_name())
@@ -148,9 +150,13 @@ class KeyedStateBackend:
             )
         return known[1]
 
-    def _make(self, descriptor: StateDescriptor, cell: int) -> StateHandle:
+    def _make(self, descriptor: StateDescriptor, cell: int, of_key: bool) -> StateHandle:
         name = descriptor.get_name()
-        settings = {"coding": _coding(descriptor), **_expiry(descriptor.ttl_config)}
+        settings = {
+            "coding": _coding(descriptor),
+            "of_key": of_key,
+            **_expiry(descriptor.ttl_config),
+        }
         if isinstance(descriptor, ListStateDescriptor):
             return ListCell(self.table, cell, name, **settings)
         if isinstance(descriptor, MapStateDescriptor):
@@ -188,12 +194,12 @@ class KeyedStateBackend:
         Only of states whose descriptors this program has given, and that do not forbid it
         (`disable_cleanup_in_background`).
         """
-        expiries = []
-        for name, handle in self._handles.items():
+        expiries = set()
+        for (name, _), handle in self._handles.items():
             declaration, cell = self._declared[name]
             if handle.ttl and name not in self._kept_until_read:
-                expiries.append((cell, declaration.kind in ("list", "map"), handle.ttl))
-        return sweep(self.table, expiries) if expiries else 0
+                expiries.add((cell, declaration.kind in ("list", "map"), handle.ttl))
+        return sweep(self.table, sorted(expiries)) if expiries else 0
 
     def number_of_entries(self) -> int:
         """Keys with something in a state, summed over all states."""

@@ -1,0 +1,51 @@
+# What windows keep of their elements: all of them, or what was made of them so far.
+#
+# The contents of a window are in one cell of its row, so they commit with everything else.
+# Elements are entries of a chain in order of arrival, each with its event time as the entry's
+# time; a reduced value or an accumulator is the cell's value.
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+
+from flinkish._core.state_table cimport StateTable
+from flinkish._core.values cimport Encoded
+
+
+cdef class WindowContents:
+    cdef StateTable table
+    cdef uint32_t cell
+
+    # Add an element; `time` is its event time in ms, the lowest without one.
+    cdef int add(self, uint32_t row, object value, int64_t time) except -1
+    # What the window function gets: a list, or None when there is nothing (Flink: C.2).
+    cdef object get(self, uint32_t row)
+    cdef int clear(self, uint32_t row) except -1
+    # Move the contents of other rows (a list of ints) into those of a row.
+    cdef int merge(self, uint32_t row, list others) except -1
+
+    # The bytes of a value; the object that owns them.
+    cdef object encode(self, object value, Encoded* out)
+
+
+cdef class ElementContents(WindowContents):
+    cdef tuple names                # of rows that are kept without them; None: values are kept whole
+
+    cdef object decode(self, uint8_t tag, uint32_t size, const char* data)
+    # (value, event time or None) of each element; and the way back.
+    cdef list timed(self, uint32_t row)
+    cdef int replace(self, uint32_t row, list elements) except -1
+
+
+cdef class FoldedContents(WindowContents):
+    cdef bint load(self, uint32_t row, list value) except -1
+    cdef int store(self, uint32_t row, object value) except -1
+
+
+cdef class ReducedContents(FoldedContents):
+    cdef object reduce
+
+
+cdef class AggregatedContents(FoldedContents):
+    cdef object create
+    cdef object absorb
+    cdef object result
+    cdef object unite

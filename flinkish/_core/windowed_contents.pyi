@@ -1,0 +1,37 @@
+"""Contents of windows."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from typing_extensions import disjoint_base
+
+from flinkish._core.state_table import StateTable
+
+@disjoint_base
+class WindowContents:
+    """What windows keep, in one cell of each window's row; a base class."""
+
+    def __init__(self, table: StateTable, cell: int) -> None: ...
+    def no_contents(self) -> Exception: ...
+
+@disjoint_base
+class ElementContents(WindowContents):
+    """All elements of a window."""
+
+    def __init__(self, table: StateTable, cell: int, names: Iterable[str] | None = None) -> None: ...
+
+@disjoint_base
+class FoldedContents(WindowContents):
+    """One value that stands for all elements of a window; a base class."""
+
+@disjoint_base
+class ReducedContents(FoldedContents):
+    """The elements of a window, reduced to one."""
+
+    def __init__(self, table: StateTable, cell: int, reduce: Callable[[Any, Any], Any]) -> None: ...
+
+@disjoint_base
+class AggregatedContents(FoldedContents):
+    """The accumulator of an AggregateFunction over the elements of a window."""
+
+    def __init__(self, table: StateTable, cell: int, function: Any) -> None: ...

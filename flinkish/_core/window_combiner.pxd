@@ -1,0 +1,12 @@
+# Records of the panes of a batch, without a table: what may travel instead of rows.
+
+from flinkish._core.window_accumulators cimport AccumulatorLayout
+from flinkish._core.window_groups cimport Groups
+from flinkish._core.window_shapes cimport Shape
+
+
+cdef class PaneCombiner:
+    cdef Shape shape
+    cdef AccumulatorLayout layout
+    cdef Groups groups
+    cdef tuple found(self)

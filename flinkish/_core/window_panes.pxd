@@ -1,0 +1,68 @@
+# Panes of keys in a table: where elements are taken in, and windows put together.
+#
+#   key row ──cell──▶ map of blocks: block number → records of its panes
+#
+# A block is a run of 2**shift panes, with a record of all of them in front if there are more than
+# one.  A window of n panes is then put together from some n / 2**shift whole blocks and the single
+# panes at both ends, and what the log writes for a changed pane is one block.  Blocks are
+# entries of a map state, so they commit, replay and lie in a file as all state does.
+#
+# Timers, by service: FIRE at the last millisecond of a window, CLEANUP when a block is of no use
+# any more.  Invariants:
+#   * of the windows with elements that are not due yet, each key has a FIRE timer for the first
+#     after any that has fired or that leaves a gap, and one for the first window of every pane;
+#     so a window that fires registers its successor and each window is reached;
+#   * a block has a CLEANUP timer, unless it lasts for ever, or each window is a block of its own
+#     and ends with its FIRE (no lateness);
+#   * a block is forgotten only when all its panes' windows are.
+#
+# The watermark is kept above -2 * SHAPE_LIMIT, where it makes no difference any more.  Statuses
+# are 0 or an errno; EINVAL for a row that is of no key.
+
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from flinkish._core.memory cimport Segment
+from flinkish._core.state_rows cimport Table
+from flinkish._core.window_accumulators cimport Layout, WordColumn
+from flinkish._core.window_output cimport Fired
+from flinkish._core.window_shapes cimport Shape
+
+cdef enum:
+    FIRE = 0                     # services of timers
+    CLEANUP = 1
+
+cdef struct Panes:
+    Shape shape
+    const Layout* layout
+    Table* table
+    uint32_t cell
+    uint32_t shift
+    uint32_t block_bytes
+    bint single                  # every pane is a window of its own
+    Segment nothing              # block_bytes of zeros
+    int64_t watermark
+    Fired fired
+
+# The block of a pane, to read or NULL.
+cdef const char* find_block(Panes* panes, uint32_t row, int64_t block) noexcept nogil
+
+# Merge a record into a pane of a key.
+cdef int pane_merge(Panes* panes, uint32_t row, int64_t pane, const char* record) noexcept nogil
+
+# Take one row of the columns into a pane some of whose windows have been due: each of those that
+# is not forgotten fires: sliding ones from the last to begin to the first (Flink: C.2, C.18, C.27),
+# cumulative ones from the shortest to the longest.
+cdef int pane_add_late(Panes* panes, uint32_t row, int64_t pane, const WordColumn* columns,
+                       int64_t at, uint64_t arrival) noexcept nogil
+
+# Put a window together in `record`, which is overwritten.
+cdef void window_record(Panes* panes, uint32_t row, int64_t end, char* record) noexcept nogil
+
+# Whether a window has elements.
+cdef bint window_has_elements(Panes* panes, uint32_t row, int64_t end) noexcept nogil
+
+# Forget the blocks of a key whose CLEANUP timer was at `time`.
+cdef int forget_blocks(Panes* panes, uint32_t row, int64_t time) noexcept nogil
+
+# Forget one block.
+cdef int forget_block(Panes* panes, uint32_t row, int64_t block) noexcept nogil

@@ -1,0 +1,207 @@
+"""Panes of keys in a table; described in ``window_panes.pxd``."""
+
+from libc.errno cimport EINVAL
+from libc.stdint cimport INT64_MAX
+from libc.string cimport memset
+
+from flinkish._core.state_entries cimport (
+    table_append,
+    table_find_entry,
+    table_remove_entry,
+    table_touch_entry,
+)
+from flinkish._core.state_rows cimport (
+    NO_ROW,
+    Entry,
+    cell_at,
+    chain_tail,
+    entry_at,
+    row_at,
+    table_add_timer,
+)
+from flinkish._core.values cimport TAG_BYTES, TAG_EMPTY, TAG_INT, bytes_of
+from flinkish._core.window_accumulators cimport record_add, record_elements, record_merge
+from flinkish._core.window_output cimport fired_push
+from flinkish._core.window_shapes cimport (
+    cleanup_time,
+    due_end,
+    first_end,
+    last_end,
+    pane_of,
+    window_begin,
+)
+
+
+# --- blocks --------------------------------------------------------------------------------------
+
+cdef inline uint32_t entry_of(Panes* panes, uint32_t row, int64_t block) noexcept nogil:
+    return table_find_entry(panes.table, row, panes.cell, TAG_INT, 8, <const char*>&block)
+
+
+cdef inline char* records_of(Panes* panes, uint32_t entry) noexcept nogil:
+    cdef Entry* found = entry_at(panes.table, entry)
+    return <char*>bytes_of(found.size, &found.word, panes.table.slab.base)
+
+
+cdef inline char* pane_in(Panes* panes, char* block, int64_t pane) noexcept nogil:
+    if panes.shift == 0:
+        return block
+    return block + (1 + (pane & ((1 << panes.shift) - 1))) * panes.layout.stride
+
+
+cdef const char* find_block(Panes* panes, uint32_t row, int64_t block) noexcept nogil:
+    cdef uint32_t entry = entry_of(panes, row, block)
+    return NULL if entry == NO_ROW else records_of(panes, entry)
+
+
+cdef inline int64_t block_cleanup(Panes* panes, int64_t block) noexcept nogil:
+    """When the last window of the last pane of a block is forgotten."""
+    cdef int64_t last = ((block + 1) << panes.shift) - 1
+    return cleanup_time(&panes.shape, last_end(&panes.shape, last))
+
+
+cdef int make_block(Panes* panes, uint32_t row, int64_t block, uint32_t* entry) noexcept nogil:
+    cdef int64_t cleanup = block_cleanup(panes, block)
+    cdef int status = table_append(
+        panes.table, row, panes.cell, TAG_INT, 8, <const char*>&block, TAG_BYTES,
+        panes.block_bytes, panes.nothing.base, 0, NO_ROW)
+    if status != 0:
+        return status
+    entry[0] = chain_tail(cell_at(panes.table, row, panes.cell))
+    if cleanup == INT64_MAX or (panes.single and panes.shape.lateness == 0):
+        return 0
+    status = table_add_timer(panes.table, &panes.table.event, cleanup, row, CLEANUP)
+    return -status if status < 0 else 0
+
+
+cdef int open_pane(Panes* panes, uint32_t row, int64_t pane, char** block) noexcept nogil:
+    """The block of a pane, to change; made when there is none.
+
+    A pane that was empty gets the timer of its first window that is not due.
+    """
+    cdef int64_t number = pane >> panes.shift, end
+    cdef uint32_t entry = entry_of(panes, row, number)
+    cdef int status
+    if row_at(panes.table, row).tag == TAG_EMPTY:
+        return EINVAL
+    if entry == NO_ROW:
+        status = make_block(panes, row, number, &entry)
+    else:
+        status = table_touch_entry(panes.table, entry, 0)
+    if status != 0:
+        return status
+    block[0] = records_of(panes, entry)
+    if record_elements(pane_in(panes, block[0], pane)) != 0:
+        return 0
+    end = first_end(&panes.shape, pane)
+    if end - 1 <= panes.watermark:
+        end = due_end(&panes.shape, last_end(&panes.shape, pane), panes.watermark) \
+            + panes.shape.unit
+        if end > last_end(&panes.shape, pane):
+            return 0
+    # Timers are in other segments: the block stays where it is.
+    status = table_add_timer(panes.table, &panes.table.event, end - 1, row, FIRE)
+    return -status if status < 0 else 0
+
+
+cdef int pane_merge(Panes* panes, uint32_t row, int64_t pane, const char* record) noexcept nogil:
+    cdef char* block
+    cdef int status = open_pane(panes, row, pane, &block)
+    if status != 0:
+        return status
+    record_merge(panes.layout, pane_in(panes, block, pane), record)
+    if panes.shift:
+        record_merge(panes.layout, block, record)
+    return 0
+
+
+cdef int forget_block(Panes* panes, uint32_t row, int64_t block) noexcept nogil:
+    cdef uint32_t entry = entry_of(panes, row, block)
+    return 0 if entry == NO_ROW else table_remove_entry(panes.table, entry)
+
+
+cdef int forget_blocks(Panes* panes, uint32_t row, int64_t time) noexcept nogil:
+    # Panes that share this cleanup time are those whose last window has this end.
+    cdef int64_t end = time - panes.shape.lateness + 1
+    cdef int64_t begin = window_begin(&panes.shape, end)
+    cdef int64_t block = pane_of(&panes.shape, begin) >> panes.shift
+    cdef int64_t last = pane_of(&panes.shape, end - 1) >> panes.shift
+    cdef int status
+    while block <= last:
+        if block_cleanup(panes, block) > time:
+            break
+        if block_cleanup(panes, block) == time:
+            status = forget_block(panes, row, block)
+            if status != 0:
+                return status
+        block += 1
+    return 0
+
+
+# --- windows -------------------------------------------------------------------------------------
+
+cdef void window_record(Panes* panes, uint32_t row, int64_t end, char* record) noexcept nogil:
+    cdef int64_t pane = pane_of(&panes.shape, window_begin(&panes.shape, end))
+    cdef int64_t after = pane_of(&panes.shape, end)
+    cdef int64_t next
+    cdef char* block
+    memset(record, 0, panes.layout.stride)
+    while pane < after:
+        next = ((pane >> panes.shift) + 1) << panes.shift
+        block = <char*>find_block(panes, row, pane >> panes.shift)
+        if block == NULL:
+            pane = next
+        elif panes.shift and next - pane == 1 << panes.shift and next <= after:
+            record_merge(panes.layout, record, block)
+            pane = next
+        else:
+            while pane < min(next, after):
+                if record_elements(pane_in(panes, block, pane)) != 0:
+                    record_merge(panes.layout, record, pane_in(panes, block, pane))
+                pane += 1
+
+
+cdef bint window_has_elements(Panes* panes, uint32_t row, int64_t end) noexcept nogil:
+    cdef int64_t pane = pane_of(&panes.shape, window_begin(&panes.shape, end))
+    cdef int64_t after = pane_of(&panes.shape, end)
+    cdef int64_t next
+    cdef char* block
+    while pane < after:
+        next = ((pane >> panes.shift) + 1) << panes.shift
+        block = <char*>find_block(panes, row, pane >> panes.shift)
+        if block != NULL and record_elements(block) != 0:
+            # Of a block that lies within, some pane has elements; else look which.
+            while pane < min(next, after):
+                if record_elements(pane_in(panes, block, pane)) != 0:
+                    return True
+                pane += 1
+        pane = next
+    return False
+
+
+cdef int pane_add_late(Panes* panes, uint32_t row, int64_t pane, const WordColumn* columns,
+                       int64_t at, uint64_t arrival) noexcept nogil:
+    cdef int64_t first = first_end(&panes.shape, pane)
+    cdef int64_t last, end
+    cdef char* block
+    cdef char* record
+    cdef int status = open_pane(panes, row, pane, &block)
+    if status != 0:
+        return status
+    record_add(panes.layout, pane_in(panes, block, pane), columns, at, arrival)
+    if panes.shift:
+        record_add(panes.layout, block, columns, at, arrival)
+    last = due_end(&panes.shape, last_end(&panes.shape, pane), panes.watermark)
+    while first <= last and cleanup_time(&panes.shape, first) <= panes.watermark:
+        first += panes.shape.unit
+    while first <= last:
+        end = first if panes.shape.cycle else last
+        status = fired_push(&panes.fired, row, window_begin(&panes.shape, end), end, &record)
+        if status != 0:
+            return status
+        window_record(panes, row, end, record)
+        if panes.shape.cycle:
+            first += panes.shape.unit
+        else:
+            last -= panes.shape.unit
+    return 0

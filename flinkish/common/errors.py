@@ -17,6 +17,7 @@ from typing import Any
 __all__ = [
     "ArgumentTypeError",
     "AsyncTimeoutError",
+    "BackPressureError",
     "CancelTaskError",
     "CheckpointError",
     "CheckpointStorageError",

@@ -369,23 +369,6 @@ class RemoteError(RpcError):
 class AsyncTimeoutError(FlinkishError, TimeoutError):
     """A call, with all its retries, was not done when its time was over (Flink: D.9)."""
 
-    @classmethod
-    def of(cls, function: str, value: Any) -> AsyncTimeoutError:
-        """The error of a function that was called with ``value``."""
-        return cls(
-            f"{function} was not done in time for {shortened(value)}; raise the timeout, or "
-            "override timeout() to give something instead"
-        )
-
-
-def shortened(value: Any, limit: int = 200) -> str:
-    """``repr(value)`` for a message: cut, and whatever it raises."""
-    try:
-        text = repr(value)
-    except Exception as error:
-        return f"<{type(value).__name__} whose repr raises {type(error).__name__}>"
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
-
 
 class ConnectionLostError(RpcConnectionError):
     """The connection ended: closed, broken, silent for too long, or of the parent process.

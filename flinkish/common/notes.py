@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from typing import Any
 
-__all__ = ["add_note", "spell_out_notes"]
+__all__ = ["add_note", "shortened", "spell_out_notes"]
 
 PRINTS_NOTES = sys.version_info >= (3, 11)
 
@@ -33,3 +34,12 @@ def spell_out_notes(error: BaseException) -> None:
     if notes and not PRINTS_NOTES:
         message, *others = error.args or ("",)
         error.args = ("\n".join([str(message), *notes]), *others)
+
+
+def shortened(value: Any, limit: int = 200) -> str:
+    """``repr(value)`` for a message: cut to ``limit`` characters, and whatever it raises."""
+    try:
+        text = repr(value)
+    except Exception as error:
+        return f"<{type(value).__name__} whose repr raises {type(error).__name__}>"
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -7,10 +7,19 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from flinkish.common.errors import AsyncTimeoutError
+from flinkish.common.notes import shortened
 from flinkish.functions.base import Function
 from flinkish.functions.runtime_context import RuntimeContext
 
 __all__ = ["AsyncBatchFunction", "AsyncCallbackFunction", "AsyncFunction", "ResultFuture"]
+
+
+def timed_out(function: str, value: Any) -> AsyncTimeoutError:
+    """The error of a call that was not done in time."""
+    return AsyncTimeoutError(
+        f"{function} was not done in time for {shortened(value)}; raise the timeout, or override "
+        "timeout() to give something instead"
+    )
 
 
 class _Asynchronous(Function):
@@ -42,7 +51,7 @@ class AsyncFunction(_Asynchronous):
 
         May be ``async def``.  What it raises fails the task.
         """
-        raise AsyncTimeoutError.of(f"{type(self).__name__}.async_invoke", value)
+        raise timed_out(f"{type(self).__name__}.async_invoke", value)
 
 
 class ResultFuture(ABC):
@@ -79,7 +88,7 @@ class AsyncCallbackFunction(_Asynchronous):
     def timeout(self, value: Any, result_future: ResultFuture) -> None:
         """Complete ``result_future`` in place of a call that has not done in time."""
         result_future.complete_exceptionally(
-            AsyncTimeoutError.of(f"{type(self).__name__}.async_invoke", value)
+            timed_out(f"{type(self).__name__}.async_invoke", value)
         )
 
 
@@ -92,4 +101,4 @@ class AsyncBatchFunction(_Asynchronous):
 
     def timeout(self, values: list[Any]) -> Any:
         """What they become when ``async_invoke_batch`` has not done in time."""
-        raise AsyncTimeoutError.of(f"{type(self).__name__}.async_invoke_batch", values)
+        raise timed_out(f"{type(self).__name__}.async_invoke_batch", values)

@@ -1,10 +1,13 @@
 """Operators: what runs user functions, element by element or batch by batch.
 
-Owns: the operators' life cycle, keyed and unkeyed process operators, runtime contexts, snapshots.
+Owns: the operators' life cycle, keyed and unkeyed process operators, asynchronous ones and the
+event loop they share, runtime contexts, snapshots.
 Uses: ``_core``, ``common``, ``metrics``, ``mailbox``, ``time``, ``state``, ``functions``.
-Must not: know Spark, tasks or harnesses, or start a thread.
+Must not: know Spark, tasks or harnesses, or start a thread other than those of asynchronous calls.
 """
 
+from flinkish.operators.async_settings import AsyncStatistics
+from flinkish.operators.async_wait import AsyncWaitOperator
 from flinkish.operators.base import (
     BatchOutput,
     LifeCycle,
@@ -20,6 +23,8 @@ from flinkish.operators.runtime_context import KeyedRuntimeContext, TaskRuntimeC
 from flinkish.operators.snapshot import OperatorSnapshot
 
 __all__ = [
+    "AsyncStatistics",
+    "AsyncWaitOperator",
     "BatchOutput",
     "KeyedOperator",
     "KeyedProcessOperator",

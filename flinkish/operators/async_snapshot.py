@@ -1,0 +1,62 @@
+"""Snapshots of asynchronous operators: the elements that were not emitted, in their order.
+
+A snapshot is one frame of ``_core.codec`` (versioned, checksummed) around a pickled list.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable
+
+from flinkish._core.codec import CorruptFrame, seal, unseal
+from flinkish.common.elements import StreamRecord, Watermark
+from flinkish.common.errors import ArgumentTypeError, CorruptStateError, SerializationError
+from flinkish.common.notes import shortened
+
+__all__ = ["dump_elements", "load_elements"]
+
+FORMAT_VERSION = 1
+KIND_ELEMENTS = 6
+
+Element = StreamRecord | Watermark
+
+
+def dump_elements(elements: Iterable[Element]) -> bytes:
+    """The elements as bytes; SerializationError naming one that cannot be pickled."""
+    rows = [
+        (True, one.timestamp, one.value)
+        if isinstance(one, StreamRecord)
+        else (False, one.timestamp, None)
+        for one in elements
+    ]
+    try:
+        body = pickle.dumps(rows, pickle.HIGHEST_PROTOCOL)
+    except Exception:
+        for row in rows:
+            try:
+                pickle.dumps(row)
+            except Exception as error:
+                raise SerializationError(
+                    f"an element that waits for its result cannot be part of a snapshot: "
+                    f"{shortened(row[-1])} cannot be pickled: {error}",
+                    path=type(row[-1]).__name__,
+                ) from error
+        raise
+    return seal(KIND_ELEMENTS, FORMAT_VERSION, 0, body)
+
+
+def load_elements(blob: bytes) -> list[Element]:
+    """The elements in such bytes; CorruptStateError for any others."""
+    if not isinstance(blob, (bytes, bytearray, memoryview)):
+        raise ArgumentTypeError(
+            f"a snapshot is of type bytes, not {type(blob).__name__}: give what snapshot() gave"
+        )
+    try:
+        body = unseal(bytes(blob), KIND_ELEMENTS, 0, version=FORMAT_VERSION)
+    except CorruptFrame as error:
+        raise CorruptStateError(
+            f"snapshot of an asynchronous operator refused: {error}", version=FORMAT_VERSION
+        ) from error
+    return [
+        StreamRecord(row[2], row[1]) if row[0] else Watermark(row[1]) for row in pickle.loads(body)
+    ]

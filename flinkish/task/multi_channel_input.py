@@ -328,7 +328,11 @@ class MultiChannelInput:
             self._overtake(channel, replace(barrier, unaligned=True))
 
         deadline = barrier.timestamp + barrier.alignment_timeout
-        self._timers.register_timer(deadline, lambda _: self._soon(overtake))
+        overtaking = self.alignment.is_overtaking and barrier.id == self.alignment.current_id
+        if overtaking or deadline <= self._timers.get_current_processing_time():
+            overtake()
+        else:
+            self._timers.register_timer(deadline, lambda _: self._soon(overtake))
 
     def _soon(self, action: Callable[[], None]) -> None:
         """Do something in a mail, and hand over what is due then, even if there is no room."""

@@ -1,0 +1,95 @@
+"""Two sources into one task, stopped at any time and started again: each record counts once."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from flinkish.common.elements import StreamRecord
+from flinkish.task import (
+    AlignmentType,
+    CheckpointCoordinator,
+    CheckpointOptions,
+    ElementChannel,
+    FileSystemCheckpointStorage,
+    MultiChannelInput,
+    OneInputStreamTask,
+    SourceStreamTask,
+    StreamTask,
+    TaskState,
+)
+from flinkish.task.in_flight import TaskSnapshot
+from tests.task.jobs import Counting, Tracing, await_true, running
+from tests.task.pipeline import SinkOutput
+
+END = 1_500
+
+
+class Collecting(Tracing):
+    """Its state is every value it has taken; it is slower than its sources."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.values: list[int] = []
+
+    def restore_state(self, state: bytes) -> None:
+        self.values = json.loads(state)
+        super().initialize_state(state)
+
+    def process_element(self, record: StreamRecord) -> None:
+        self.values.append(record.value)
+        if len(self.values) % 10 == 0:
+            time.sleep(0.001)
+
+    def snapshot_state(self, checkpoint_id: int) -> bytes:
+        return json.dumps(self.values).encode()
+
+
+def run(storage: FileSystemCheckpointStorage, options: CheckpointOptions, end: bool) -> list[int]:
+    """Run from the latest checkpoint to the end, or past one more; the values taken until then."""
+    channels = [ElementChannel(200), ElementChannel(50)]
+    operator = Collecting()
+    reader = MultiChannelInput([channel.input for channel in channels])
+    joined = OneInputStreamTask(operator, reader, SinkOutput())
+    tasks: dict[str, StreamTask] = {
+        "left": SourceStreamTask(Counting(END), channels[0].output),
+        "right": SourceStreamTask(Counting(END), channels[1].output),
+        "joined": joined,
+    }
+    with CheckpointCoordinator(
+        tasks, storage, options=options, tolerable_failures=99, timeout="20 seconds"
+    ) as coordinator:
+        coordinator.restore_latest()
+        with running(*tasks.values()):
+            seen = len(operator.values)
+            if end:
+                await_true(lambda: joined.state.is_terminal)
+                assert joined.state is TaskState.FINISHED
+            else:
+                await_true(lambda: len(operator.values) > seen + 150)
+                coordinator.trigger_checkpoint().result(20)
+                await_true(lambda: len(operator.values) > seen + 300)
+    return operator.values
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        CheckpointOptions(),
+        CheckpointOptions(AlignmentType.UNALIGNED),
+        CheckpointOptions(alignment_timeout=1),
+    ],
+    ids=["aligned", "unaligned", "timed"],
+)
+def test_each_record_counts_once(tmp_path: Path, options: CheckpointOptions) -> None:
+    storage = FileSystemCheckpointStorage(tmp_path)
+    overtaken = 0
+    for _ in range(4):
+        run(storage, options, end=False)
+        stored = storage.load_latest()
+        assert stored is not None
+        snapshot = TaskSnapshot.from_bytes(stored.state["joined"])
+        overtaken += sum(map(len, snapshot.in_flight))
+    assert sorted(run(storage, options, end=True)) == sorted([*range(END), *range(END)])
+    assert (overtaken > 0) == (options != CheckpointOptions())

@@ -29,6 +29,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 WITHOUT_SPARK = (
+    "test_aimd.py",
+    "test_lease.py",
+    "test_limits_hold.py",
+    "test_permit_ledger.py",
+    "test_rate.py",
     "test_source_run.py",
     "test_group_state.py",
     "test_processor.py",

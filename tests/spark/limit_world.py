@@ -1,0 +1,162 @@
+"""Ledger and workers in virtual time: clocks that disagree, slow networks, sudden deaths."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import random
+from collections.abc import Callable
+from itertools import count
+
+from flinkish.spark.limits.lease import NEVER, Lease
+from flinkish.spark.limits.permits import PermitLedger
+
+MS = 1_000_000
+S = 1_000_000_000
+
+
+class World:
+    """Events in the order of true time (ns), which is what the ledger's clock shows."""
+
+    def __init__(self, ledger: PermitLedger, seed: int, latency_ms: float = 0.5) -> None:
+        self.ledger = ledger
+        self.chance = random.Random(seed)
+        self.latency_ms = latency_ms
+        self.now = 1_000 * S
+        self.uses: list[int] = []  # true times at which calls were started
+        self.workers: list[Worker] = []
+        self.requests = 0
+        self._events: list[tuple[int, int, Callable[[], None]]] = []
+        self._order = count()
+
+    def at(self, when: int, event: Callable[[], None]) -> None:
+        heapq.heappush(self._events, (max(when, self.now), next(self._order), event))
+
+    def run(self, seconds: float) -> None:
+        end = self.now + int(seconds * S)
+        while self._events and self._events[0][0] <= end:
+            self.now, _, event = heapq.heappop(self._events)
+            event()
+        self.now = end
+
+    def travel(self) -> int:
+        """How long a message takes: mostly short, one in a hundred long."""
+        longer = 20.0 if self.chance.random() < 0.01 else 1.0
+        return int(self.chance.expovariate(1 / self.latency_ms) * longer * MS) + 20_000
+
+    def lag(self) -> int:
+        """How late an event loop wakes up: by a tenth of a ms, one in a thousand times by 20."""
+        late_ms = 20.0 if self.chance.random() < 0.001 else 0.1
+        return int(self.chance.expovariate(1 / late_ms) * MS)
+
+    def worker(self, **options: float) -> Worker:
+        worker = Worker(self, f"w{len(self.workers)}", **options)
+        self.workers.append(worker)
+        worker.pump()
+        return worker
+
+
+class Worker:
+    """Starts calls as soon as its lease lets it; `waiting` of them are there."""
+
+    def __init__(
+        self, world: World, name: str, waiting: float = math.inf, call_ms: float = 0
+    ) -> None:
+        self.world = world
+        ledger = world.ledger
+        limits = ledger.statistics(0)
+        self.lease = Lease(name, paced=limits.rate_per_s > 0, counted=limits.concurrency > 0)
+        self.waiting = waiting
+        self.call_ns = int(call_ms * MS)
+        self.alive = True
+        self.calls = 0
+        self.most = 0
+        self._apart = world.chance.randrange(-(10**15), 10**15)
+        self._drift = 1 + world.chance.uniform(-5e-5, 5e-5)
+        self._wakes = 0
+
+    def clock(self) -> int:
+        return int(self.world.now * self._drift) + self._apart
+
+    def arrive(self, calls: int = 1) -> None:
+        if self.alive:
+            self.waiting += calls
+            self.pump()
+
+    def pump(self) -> None:
+        if not self.alive:
+            return
+        world, lease = self.world, self.lease
+        while self.waiting and lease.take(self.clock()):
+            self.waiting -= 1
+            self.calls += 1
+            self.most = max(self.most, lease.busy)
+            world.uses.append(world.now)
+            world.at(world.now + self.call_ns, self._done)
+        waiting = int(min(self.waiting, 1000))
+        request = lease.request(waiting, self.clock())
+        if request is not None:
+            world.requests += 1
+            world.at(world.now + world.travel(), lambda: self._arrived(request))
+        wake = lease.wake_at(waiting)
+        self._wakes += 1
+        if wake < NEVER:
+            wait = int((wake - self.clock()) / self._drift)
+            number = self._wakes
+            world.at(world.now + max(wait, 0) + world.lag(), lambda: self._wake(number))
+
+    def die(self) -> None:
+        self.alive = False
+
+    def leave(self) -> None:
+        if self.alive:
+            self.alive = False
+            self.lease.drop()
+            world, lease = self.world, self.lease
+            unused = lease.drop()
+            world.at(
+                world.now + world.travel(),
+                lambda: world.ledger.leave(lease.worker, lease.token, unused, world.now),
+            )
+
+    def _arrived(self, request: object) -> None:
+        grant = self.world.ledger.lease(request, self.world.now)  # type: ignore[arg-type]
+        self.world.at(self.world.now + self.world.travel(), lambda: self._answered(grant))
+
+    def _answered(self, grant: object) -> None:
+        if self.alive:
+            self.lease.granted(grant, self.clock())  # type: ignore[arg-type]
+            self.pump()
+
+    def _done(self) -> None:
+        if self.alive:
+            self.lease.done()
+            self.pump()
+
+    def _wake(self, number: int) -> None:
+        if number == self._wakes:
+            self.pump()
+
+
+def most_in(uses: list[int], window: int) -> int:
+    """The most uses in any window of this many ns."""
+    first = most = 0
+    for last, use in enumerate(uses):
+        while uses[first] <= use - window:
+            first += 1
+        most = max(most, last - first + 1)
+    return most
+
+
+def least_in(uses: list[int], window: int, start: int, end: int) -> int:
+    """The fewest uses in any window of this many ns between start and end."""
+    inside = [use for use in uses if start <= use < end]
+    least = len(inside)
+    last = 0
+    for first, use in enumerate([start, *inside]):  # a worst window begins just after a use
+        if use + window > end:
+            break
+        while last < len(inside) and inside[last] < use + window:
+            last += 1
+        least = min(least, last - first)
+    return least

@@ -18,7 +18,9 @@ class WindowContents:
 class ElementContents(WindowContents):
     """All elements of a window."""
 
-    def __init__(self, table: StateTable, cell: int, names: Iterable[str] | None = None) -> None: ...
+    def __init__(
+        self, table: StateTable, cell: int, names: Iterable[str] | None = None
+    ) -> None: ...
 
 @disjoint_base
 class FoldedContents(WindowContents):

@@ -1,7 +1,7 @@
 """PyFlink's module names: change ``pyflink.`` to ``flinkish.`` and imports go on working.
 
 Owns: nothing; every name here lives in another room.
-Uses: ``common``, ``functions``, ``state``, ``time``; ``spark`` when a stream is asked for.
+Uses: ``common``, ``functions``, ``state``, ``time``, ``windowing``; ``spark`` when a stream is asked for.
 Must not: define anything.
 """
 
@@ -11,6 +11,7 @@ from typing import Any
 from flinkish.common.output_tag import OutputTag
 from flinkish.datastream.functions import (
     AggregateFunction,
+    AllWindowFunction,
     AsyncFunction,
     AsyncRetryPredicate,
     AsyncRetryStrategy,
@@ -21,15 +22,19 @@ from flinkish.datastream.functions import (
     KeyedProcessFunction,
     KeySelector,
     MapFunction,
+    ProcessAllWindowFunction,
     ProcessFunction,
+    ProcessWindowFunction,
     ReduceFunction,
     RuntimeContext,
+    WindowFunction,
 )
 from flinkish.time.domain import TimeDomain
 from flinkish.time.timer_service import TimerService
 
 __all__ = [
     "AggregateFunction",
+    "AllWindowFunction",
     "AsyncFunction",
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
@@ -41,15 +46,18 @@ __all__ = [
     "KeyedProcessFunction",
     "MapFunction",
     "OutputTag",
+    "ProcessAllWindowFunction",
     "ProcessFunction",
+    "ProcessWindowFunction",
     "ReduceFunction",
     "RuntimeContext",
     "TimeDomain",
     "TimerService",
+    "WindowFunction",
 ]
 
 # Streams need pyspark; functions do not, and must be importable without it.
-_STREAMS = ("DataStream", "KeyedStream")
+_STREAMS = ("DataStream", "KeyedStream", "WindowedStream")
 
 
 def __getattr__(name: str) -> Any:

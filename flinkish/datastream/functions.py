@@ -2,6 +2,7 @@
 
 from flinkish.functions import (
     AggregateFunction,
+    AllWindowFunction,
     AsyncBatchFunction,
     AsyncCallbackFunction,
     AsyncFunction,
@@ -18,16 +19,20 @@ from flinkish.functions import (
     KeyedStateStore,
     KeySelector,
     MapFunction,
+    ProcessAllWindowFunction,
     ProcessFunction,
+    ProcessWindowFunction,
     ReduceFunction,
     ResultFuture,
     RuntimeContext,
     SourceFunction,
+    WindowFunction,
 )
 from flinkish.time.timer_service import TimerService
 
 __all__ = [
     "AggregateFunction",
+    "AllWindowFunction",
     "AsyncBatchFunction",
     "AsyncCallbackFunction",
     "AsyncFunction",
@@ -44,10 +49,13 @@ __all__ = [
     "KeyedProcessFunction",
     "KeyedStateStore",
     "MapFunction",
+    "ProcessAllWindowFunction",
     "ProcessFunction",
+    "ProcessWindowFunction",
     "ReduceFunction",
     "ResultFuture",
     "RuntimeContext",
     "SourceFunction",
     "TimerService",
+    "WindowFunction",
 ]

@@ -29,9 +29,16 @@ from flinkish.functions.process import (
 )
 from flinkish.functions.runtime_context import KeyedStateStore, RuntimeContext
 from flinkish.functions.source import CheckpointedFunction, CheckpointListener, SourceFunction
+from flinkish.functions.window import (
+    AllWindowFunction,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    WindowFunction,
+)
 
 __all__ = [
     "AggregateFunction",
+    "AllWindowFunction",
     "AsyncBatchFunction",
     "AsyncCallbackFunction",
     "AsyncFunction",
@@ -48,9 +55,12 @@ __all__ = [
     "KeyedProcessFunction",
     "KeyedStateStore",
     "MapFunction",
+    "ProcessAllWindowFunction",
     "ProcessFunction",
+    "ProcessWindowFunction",
     "ReduceFunction",
     "ResultFuture",
     "RuntimeContext",
     "SourceFunction",
+    "WindowFunction",
 ]

@@ -2,7 +2,8 @@
 
 Owns: the operators' life cycle, keyed and unkeyed process operators, asynchronous ones and the
 event loop they share, runtime contexts, snapshots.
-Uses: ``_core``, ``common``, ``metrics``, ``mailbox``, ``time``, ``state``, ``functions``.
+Uses: ``_core``, ``common``, ``metrics``, ``mailbox``, ``time``, ``state``, ``functions``,
+``windowing``.
 Must not: know Spark, tasks or harnesses, or start a thread other than those of asynchronous calls.
 """
 
@@ -21,6 +22,7 @@ from flinkish.operators.keyed_process import KeyedProcessOperator
 from flinkish.operators.process import ProcessOperator
 from flinkish.operators.runtime_context import KeyedRuntimeContext, TaskRuntimeContext
 from flinkish.operators.snapshot import OperatorSnapshot
+from flinkish.operators.window import WindowOperator, WindowOperatorBuilder
 
 __all__ = [
     "AsyncStatistics",
@@ -37,4 +39,6 @@ __all__ = [
     "StreamOperator",
     "SupportsSoftBackpressure",
     "TaskRuntimeContext",
+    "WindowOperator",
+    "WindowOperatorBuilder",
 ]

@@ -1,0 +1,94 @@
+"""Functions of windows: called with the elements, or with the one result, of a window that fires.
+
+They are generators, or return an iterable, or nothing.  A plain value goes to the output; a pair
+of an OutputTag and a value goes to that side output.  Both have the window's last time (C.4).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+from flinkish.functions.base import Function
+from flinkish.functions.runtime_context import KeyedStateStore
+
+__all__ = [
+    "AllWindowFunction",
+    "ProcessAllWindowFunction",
+    "ProcessWindowFunction",
+    "WindowFunction",
+]
+
+
+class _WindowContext(ABC):
+    """What a call of ``process`` or ``clear`` knows; not to be kept after it."""
+
+    @abstractmethod
+    def window(self) -> Any:
+        """The window."""
+
+    @abstractmethod
+    def window_state(self) -> KeyedStateStore:
+        """States of the window, which ``clear`` has to clear.
+
+        UnsupportedOperationError for windows that merge (Flink: C.16).
+        """
+
+    @abstractmethod
+    def global_state(self) -> KeyedStateStore:
+        """States that all windows of the key share."""
+
+
+class WindowFunction(Function):
+    """Makes any number of values of the elements of a window."""
+
+    @abstractmethod
+    def apply(self, key: Any, window: Any, inputs: Iterable[Any]) -> Any:
+        """Yields what the elements of ``window`` become."""
+
+
+class AllWindowFunction(Function):
+    """Makes any number of values of the elements of a window; there are no keys."""
+
+    @abstractmethod
+    def apply(self, window: Any, inputs: Iterable[Any]) -> Any:
+        """Yields what the elements of ``window`` become."""
+
+
+class ProcessWindowFunction(Function):
+    """Makes any number of values of the elements of a window; knows time and has state."""
+
+    class Context(_WindowContext):
+        """What a call of ``process`` or ``clear`` knows."""
+
+        @abstractmethod
+        def current_processing_time(self) -> int:
+            """The clock, in ms."""
+
+        @abstractmethod
+        def current_watermark(self) -> int:
+            """How far event time has come, in ms."""
+
+    @abstractmethod
+    def process(
+        self, key: Any, context: ProcessWindowFunction.Context, elements: Iterable[Any]
+    ) -> Any:
+        """Yields what the elements of ``context.window()`` become."""
+
+    def clear(self, context: ProcessWindowFunction.Context) -> None:
+        """Called when the window is forgotten: clear its state here."""
+
+
+class ProcessAllWindowFunction(Function):
+    """Makes any number of values of the elements of a window; there are no keys."""
+
+    class Context(_WindowContext):
+        """What a call of ``process`` or ``clear`` knows."""
+
+    @abstractmethod
+    def process(self, context: ProcessAllWindowFunction.Context, elements: Iterable[Any]) -> Any:
+        """Yields what the elements of ``context.window()`` become."""
+
+    def clear(self, context: ProcessAllWindowFunction.Context) -> None:
+        """Called when the window is forgotten: clear its state here."""

@@ -27,8 +27,8 @@ cdef class FrameBuffer:
     """The way out of one connection.
 
     Subclasses write: they say what ``_transmit`` (flush now), ``_ring`` (let the I/O thread
-    flush), ``_await_credit(size, timeout_ms)``, ``_shut_error()`` and ``_large_error(kind, size,
-    limit)`` are.
+    flush), ``_await_credit(size, timeout_ms)`` (what is left of the time), ``_shut_error()`` and
+    ``_large_error(kind, size, limit)`` are.
 
     ``window`` is how many bytes of requests the peer may have under way to us.
     """
@@ -125,7 +125,7 @@ cdef class FrameBuffer:
                 return self._act(status)
             # What was appended without flushing must be on its way before this thread sleeps.
             self.kick()
-            self._await_credit(size + FRAME_HEADER, timeout_ms)
+            timeout_ms = self._await_credit(size + FRAME_HEADER, timeout_ms)
 
     def send(
         self, uint8_t kind, uint16_t method, uint32_t endpoint, uint64_t call, payload, *,
@@ -243,8 +243,12 @@ cdef class FrameBuffer:
         """Let nobody but the I/O thread flush."""
         self.indirect = indirect
 
+    def hear(self):
+        """The I/O thread has heard from the peer (B5)."""
+        self.quick = 0    # a guess that may come late: no lock
+
     def visit(self):
-        """The I/O thread has come, or has heard from the peer: see B4 and B5."""
+        """The I/O thread has come to flush (B4, B5)."""
         mutex_enter(&self.lock)
         self.rung = False
         self.quick = 0

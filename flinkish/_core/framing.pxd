@@ -91,6 +91,7 @@ cdef class FrameCutter:
     cdef readonly bint authenticated     # frames of the application are allowed
     cdef readonly bint broken
     cdef readonly unsigned long long frames    # passed so far
+    cdef readonly size_t left            # bytes of the last piece that were not looked at
     cdef Py_ssize_t exports
     cdef Py_ssize_t shape
     cdef list control                    # frames of the connection that nobody has taken yet

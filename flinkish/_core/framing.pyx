@@ -117,8 +117,9 @@ cdef class FrameCutter:
     """Cuts a stream of bytes, in whatever pieces it comes, into frames of ``limit`` bytes at most.
 
     Frames of the application go to a sink, those of the connection itself are kept for
-    ``take_control``.  Until ``authenticate`` is called the first kind is refused, and no frame
-    may be longer than CONTROL_LIMIT.
+    ``take_control``.  Until ``authenticate`` is called the first kind is refused, no frame may be
+    longer than CONTROL_LIMIT, and every call ends after one frame, since what it means decides
+    about the next: ``left`` bytes of the data are to be passed again.
 
     Errors are ``large_error(message, size, limit)`` for a frame over the limit and
     ``frame_error(message)`` for what is no frame; after one, as after an error of the sink, every
@@ -215,6 +216,8 @@ cdef class FrameCutter:
                     self._pass(data, sink)
                     data += length
                     n -= length
+                    if not self.authenticated:
+                        break
                     continue
             more = min(n, (self.wanted if self.wanted else <size_t>FRAME_HEADER) - self.held)
             segment_raise(segment_reserve(&self.partial, self.held + more))
@@ -230,6 +233,9 @@ cdef class FrameCutter:
             if self.wanted != 0 and self.held == self.wanted:
                 self._pass(<uint8_t*>self.partial.base, sink)
                 self.held = self.wanted = 0
+                if not self.authenticated:
+                    break
+        self.left = n
         return 0
 
     cdef Py_ssize_t feed(self, const uint8_t* data, size_t n, FrameSink sink) except -1:

@@ -24,11 +24,13 @@ class ModelCutter:
     limit: int
     authenticated: bool = True
     held: bytes = b""
+    left: bytes = b""
     frames: list[tuple[int, int, int, int, int, bytes]] = field(default_factory=list)
     control: list[tuple[int, int, bytes]] = field(default_factory=list)
 
     def cut(self, data: bytes) -> None:
         self.held += data
+        self.left = b""
         while len(self.held) >= 4:
             length = 4 + int.from_bytes(self.held[:4], "little")
             if length < HEADER.size or (not self.authenticated and length > CONTROL_LIMIT):
@@ -51,3 +53,6 @@ class ModelCutter:
                 self.frames.append((kind, flags, method, endpoint, call, payload))
             else:
                 self.control.append((kind, call, payload))
+                if not self.authenticated:
+                    self.left, self.held = self.held, b""
+                    return

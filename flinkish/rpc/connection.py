@@ -1,0 +1,392 @@
+"""A connection between two services: one socket, shared by all calls in both directions.
+
+Invariants:
+    N1  The socket is read by the I/O thread alone; ``outflow`` says who writes it.
+    N2  It ends once, on the I/O thread: ``_end``.  Whoever waits for credit wakes up then, and
+        the handler hears of it.
+    N3  The descriptor is closed by the last who uses it: by ``_end``, or by the flusher that runs
+        meanwhile, so that no write ever goes to somebody else's descriptor of the same number.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NoReturn, Protocol
+
+from flinkish._core.framing import FrameCutter, FrameKind, FrameSink
+from flinkish.common.errors import (
+    BackPressureError,
+    ConnectionLostError,
+    FrameError,
+    FrameTooLargeError,
+    HandshakeError,
+    IllegalStateError,
+    RpcError,
+)
+from flinkish.rpc.handshake import Handshake, PeerInfo
+from flinkish.rpc.io_thread import IoThread, TimerHandle
+from flinkish.rpc.outflow import Outflow
+from flinkish.rpc.tls import TlsSession
+
+__all__ = ["Connection", "ConnectionOwner"]
+
+READABLE = select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR
+EARLY_LIMIT = 65536  # bytes that a stranger may send before it has proved itself
+LINGER = 1.0  # seconds that a closing connection tries to get rid of what was sent
+REASON_LIMIT = 2000  # characters of a farewell
+
+
+class Cutter(FrameCutter):
+    """Cuts what comes in, with the errors of flinkish."""
+
+    frame_error = FrameError
+
+    @staticmethod
+    def large_error(message: str, size: int, limit: int) -> FrameTooLargeError:
+        """The peer sends more than it was told that we take."""
+        return FrameTooLargeError(message, size=size, limit=limit)
+
+
+class ConnectionOwner(Protocol):
+    """What a connection needs of its transport; all of it on the I/O thread."""
+
+    send_timeout_ms: int
+    max_frame_size: int
+    window: int
+
+    def authenticated(self, connection: Connection) -> FrameSink:
+        """The peer has proved itself; who takes its frames."""
+
+    def connected(self, connection: Connection) -> None:
+        """Frames can be sent from here on."""
+
+    def ended(self, connection: Connection, error: RpcError) -> None:
+        """It is over, or never came to be."""
+
+
+class Connection(Outflow):
+    """A connection to a peer that has proved itself; ``send`` and ``flush`` of FrameBuffer.
+
+    Threading: ``send``, ``flush``, ``consumed`` and ``close`` are for all threads; none of them
+    blocks, except that a request (TELL, ASK) waits while the receiver is behind.
+
+    Ordering: frames arrive in the order of their ``send`` calls, each once, or not at all when
+    the connection ends before.  Nothing is ever sent again.
+    """
+
+    def __init__(
+        self,
+        owner: ConnectionOwner,
+        io: IoThread,
+        sock: socket.socket,
+        handshake: Handshake,
+        tls: TlsSession | None,
+        *,
+        dialing: bool,
+        address: str,
+    ) -> None:
+        super().__init__(io, sock, tls, owner.send_timeout_ms)
+        self.address = address
+        self.dialing = dialing
+        self.peer: PeerInfo | None = None
+        self.silent = 0  # heartbeats since something came in
+        self.received_bytes = 0
+        self.lost_tells = 0
+        self._owner = owner
+        self._handshake: Handshake | None = handshake
+        self._cutter = Cutter(owner.max_frame_size)
+        self._sink = FrameSink()
+        self._early = 0
+        self._farewell: TimerHandle | None = None
+        self._goodbye = ""
+
+    def __repr__(self) -> str:
+        name = self.peer.name if self.peer else "?"
+        return f"<Connection {'to' if self.dialing else 'from'} {name!r} at {self.address}>"
+
+    @property
+    def received_frames(self) -> int:
+        """Frames that came in, those of the connection itself included."""
+        return self._cutter.frames
+
+    # --- beginning, on the I/O thread
+
+    def begin_handshake(self) -> None:
+        """Take part in the socket's events and speak first, if it is our turn."""
+        self._io.register(self._sock.fileno(), self, select.EPOLLIN)
+        if self._tls is not None:
+            self.set_indirect(True)
+            self._guard(self._proceed_tls)
+        elif self.dialing:
+            self._guard(self._say_hello)
+
+    def _say_hello(self) -> None:
+        assert self._handshake is not None
+        self.put_control(FrameKind.HELLO, self._handshake.start())
+        self._visit()
+
+    def _proceed_tls(self) -> None:
+        assert self._tls is not None
+        assert self._handshake is not None
+        try:
+            established = self._tls.proceed()
+        finally:
+            self._write_cipher()  # an alert, too: the other side shall know why
+        if established:
+            self._handshake.channel = self._tls.channel()
+            if self.dialing:
+                self._say_hello()
+
+    def _on_handshake(self, kind: int, payload: bytes) -> None:
+        assert self._handshake is not None
+        if kind == FrameKind.GOODBYE:
+            reason = payload.decode("utf-8", "replace")[:REASON_LIMIT]
+            raise HandshakeError(f"{self.address} refused the connection: {reason}")
+        try:
+            answer = self._handshake.receive(kind, payload)
+        except HandshakeError as error:
+            self.put_control(FrameKind.GOODBYE, str(error).encode()[:REASON_LIMIT])
+            self._visit()
+            raise
+        if self._handshake.peer is not None:
+            self._open(self._handshake.peer)
+        if answer is not None:
+            self.put_control(*answer)
+            self._visit()
+        if self.peer is not None:
+            self._owner.connected(self)
+
+    def _open(self, peer: PeerInfo) -> None:
+        self.peer = peer
+        self._handshake = None
+        self._sink = self._owner.authenticated(self)
+        self._cutter.authenticate()
+        self.open(
+            largest=min(peer.max_frame_size, self._owner.max_frame_size),
+            credit=peer.window,
+            window=self._owner.window,
+        )
+
+    # --- what comes in, on the I/O thread
+
+    def on_ready(self, events: int) -> None:
+        """Events of the socket."""
+        if events & READABLE and self.error is None:
+            self._guard(self._receive)
+        if events & select.EPOLLOUT and self.error is None:
+            self._guard(self._go_on)
+
+    def _guard(self, action: Callable[[], None]) -> None:
+        """What fails here ends this connection, and no other."""
+        try:
+            action()
+        except RpcError as error:
+            self._end(error)
+        except OSError as error:
+            self._end(self._lost(str(error)))
+        except Exception as error:
+            self._end(self._lost(f"{type(error).__name__}: {error}"))
+
+    def _lost(self, why: str) -> ConnectionLostError:
+        name = f"{self.peer.name!r} at {self.address}" if self.peer else self.address
+        return ConnectionLostError(
+            f"the connection to {name} was lost: {why}", address=self.address
+        )
+
+    def _receive(self) -> None:
+        buffer = self._io.buffer
+        cutter = self._cutter
+        try:
+            if self._tls is None and cutter.missing:
+                size = self._sock.recv_into(cutter)
+                if size:
+                    cutter.filled(size, self._sink)
+            else:
+                size = self._sock.recv_into(buffer)
+                if size and self._tls is not None:
+                    self._decrypt(size)
+                elif size:
+                    self._cut(size)
+        except BlockingIOError:
+            return
+        if not size:
+            raise self._lost("the other side closed it")
+        self.silent = 0
+        self.received_bytes += size
+        self.hear()
+
+    def _decrypt(self, size: int) -> None:
+        buffer, tls = self._io.buffer, self._tls
+        assert tls is not None
+        tls.incoming.write(memoryview(buffer)[:size])
+        if not tls.established:
+            self._count_early(size)
+            self._proceed_tls()
+            if not tls.established:
+                return
+        while self.error is None:
+            size = tls.decrypt(buffer)
+            if size < 0:
+                break
+            if size == 0:
+                raise self._lost("the other side closed it")
+            self._cut(size)
+        if tls.outgoing.pending:
+            self._write_cipher()
+
+    def _count_early(self, size: int) -> None:
+        self._early += size
+        if self._early > EARLY_LIMIT:
+            raise FrameError(f"{self.address} sent more than {EARLY_LIMIT} bytes and no proof")
+
+    def _cut(self, size: int) -> None:
+        cutter = self._cutter
+        if self._handshake is None:
+            cutter.cut_front(self._io.buffer, size, self._sink)
+        else:
+            self._cut_early(bytes(memoryview(self._io.buffer)[:size]))
+        for kind, call, payload in cutter.take_control():
+            self._on_control(kind, call, payload)
+
+    def _cut_early(self, data: bytes) -> None:
+        """The same while it is not sure whom we talk to: frame by frame."""
+        self._count_early(len(data))
+        if self._tls is None and self._cutter.frames == 0 and data[0] in b"\x15\x16":
+            raise HandshakeError(
+                f"{self.address} speaks TLS and this service does not (see its parameter tls)"
+            )
+        while data:
+            self._cutter.cut(data, self._sink)
+            data = data[len(data) - self._cutter.left :]
+            if self._handshake is not None:
+                for kind, _, payload in self._cutter.take_control():
+                    self._on_handshake(kind, payload)
+
+    def _on_control(self, kind: int, call: int, payload: bytes) -> None:
+        if kind == FrameKind.CREDIT:
+            self.grant(call)
+            with self._credit:
+                self._credit.notify_all()
+        elif kind == FrameKind.PING:
+            self.put_control(FrameKind.PONG)
+            self.flush()
+        elif kind == FrameKind.GOODBYE:
+            reason = payload.decode("utf-8", "replace")[:REASON_LIMIT]
+            raise self._lost(f"the other side said goodbye: {reason}")
+        elif kind != FrameKind.PONG:
+            raise FrameError(f"a frame of kind {kind} came from {self.address} after the handshake")
+
+    # --- errors of the compiled half
+
+    def _broken(self, why: str) -> None:
+        self._end(self._lost(why))
+
+    def _behind(self, size: int, timeout_ms: int) -> BackPressureError:
+        name, window = (self.peer.name, self.peer.window) if self.peer else ("?", 0)
+        return BackPressureError(
+            f"a request of {size} bytes to {name!r} at {self.address} was not sent within "
+            f"{timeout_ms} ms, since the receiver has not taken the {window} bytes that may be "
+            "under way to it: send less, or make its methods faster",
+            address=self.address,
+            timeout_ms=timeout_ms,
+        )
+
+    def _shut_error(self) -> RpcError:
+        if self.error is not None:
+            return self._lost_again(self.error)
+        return ConnectionLostError(
+            f"the connection to {self.address} is closed, or was made by the parent process before "
+            "a fork: connect again",
+            address=self.address,
+        )
+
+    def _lost_again(self, error: RpcError) -> ConnectionLostError:
+        again = ConnectionLostError(str(error), address=self.address)
+        again.__cause__ = error
+        return again
+
+    def _large_error(self, kind: int, size: int, limit: int) -> FrameTooLargeError:
+        what = "a request" if kind in (FrameKind.TELL, FrameKind.ASK) else "a reply"
+        whose = "" if limit == self._owner.max_frame_size else " of the other side"
+        return FrameTooLargeError(
+            f"{what} to {self.address} has {size} bytes, and max_frame_size{whose} allows {limit}: "
+            "send less at once, or raise max_frame_size of both services",
+            size=size,
+            limit=limit,
+        )
+
+    # --- heartbeats, on the I/O thread
+
+    def beat(self, patience: int) -> None:
+        """A heartbeat interval is over: ask a silent peer, and give up one that stays silent."""
+        self.silent += 1
+        if self.silent > patience:
+            self._end(self._lost(f"nothing was heard of it for {patience} heartbeats"))
+            return
+        if self.silent > 1:
+            self.put_control(FrameKind.PING)
+            self.flush()
+        else:
+            self._cutter.trim()
+            self.trim()
+
+    # --- the end
+
+    def close(self, reason: str = "closed") -> None:
+        """Say goodbye and end the connection, after what was sent before; from any thread."""
+        self._io.post(lambda: self._leave(reason))
+
+    def _leave(self, reason: str) -> None:
+        if self.error is not None or self._farewell is not None:
+            return
+        self._goodbye = reason
+        self._farewell = self._io.call_later(LINGER, self._left)
+        if self._tls is not None and not self._tls.established:
+            self._left()
+            return
+        self.put_control(FrameKind.GOODBYE, reason.encode()[:REASON_LIMIT])
+        self._visit()
+        self._maybe_leave()
+
+    def _maybe_leave(self) -> None:
+        if self._farewell is not None and not self.backlog and not self._cipher:
+            self._left()
+
+    def _left(self) -> None:
+        error = ConnectionLostError(
+            f"the connection to {self.address} was closed: {self._goodbye}", address=self.address
+        )
+        self._end(error)
+
+    def _end(self, error: RpcError) -> None:
+        if self.error is not None:
+            return
+        self.error = error
+        if self._farewell is not None:
+            self._farewell.cancel()
+        self._io.unregister(self._sock.fileno())
+        idle = self.shut()
+        with suppress(OSError):
+            self._sock.shutdown(socket.SHUT_RDWR)
+        if idle or self._blocked or self._tls is not None:
+            self.release()
+            self._sock.close()
+        self.lost_tells = self.unsent(FrameKind.TELL)
+        with self._credit:
+            self._credit.notify_all()
+        self._owner.ended(self, error)
+
+    def give_up(self, error: RpcError) -> None:
+        """End it for this reason, without a word; on the I/O thread."""
+        self._end(error)
+
+    def abandon(self) -> None:
+        """In a forked child: close the descriptor, and say nothing to the peer."""
+        self._sock.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise IllegalStateError(f"{self!r} belongs to process {os.getpid()}: connect there instead")

@@ -1,0 +1,207 @@
+"""Encryption: TLS 1.3 with certificates on both sides.
+
+A certificate is a card of membership: whoever shows one that the common authority (``ca``) has
+signed belongs to the application.  Host names are not compared, since workers run anywhere; so the
+authority should be the application's own.  Files are read when a service starts: to rotate keys,
+replace the files and restart, one service after the other while ``ca`` holds both authorities.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+
+from flinkish.common.durations import DurationLike, to_millis
+from flinkish.common.errors import HandshakeError, IllegalArgumentError, MissingDependencyError
+
+__all__ = ["TlsConfig", "TlsSession"]
+
+PEM = "-----BEGIN"
+CHUNK = 65536
+
+
+@contextmanager
+def _path(source: str | os.PathLike[str]) -> Iterator[str]:
+    """A path to PEM text, which is never written to a disk, or to what is a file already."""
+    text = os.fspath(source)
+    if not text.lstrip().startswith(PEM):
+        yield text
+        return
+    fd = os.memfd_create("flinkish-pem", os.MFD_CLOEXEC)
+    try:
+        os.write(fd, text.encode())
+        yield f"/proc/self/fd/{fd}"
+    finally:
+        os.close(fd)
+
+
+@dataclass(frozen=True)
+class TlsConfig:
+    """A certificate, its private key, and the authority that signed those of both sides.
+
+    Each is the path of a PEM file, or PEM text.  Objects can be pickled; one made of PEM text
+    carries its key along, so it should travel only where the key may be known.
+    """
+
+    certificate: str | os.PathLike[str] = field(repr=False)
+    key: str | os.PathLike[str] = field(repr=False)
+    ca: str | os.PathLike[str] = field(repr=False)
+
+    @classmethod
+    def ephemeral(cls, valid_for: DurationLike = timedelta(days=365)) -> TlsConfig:
+        """A new certificate with a new authority, for one application and in memory only.
+
+        The authority's own key is forgotten at once, so there will never be another certificate
+        of it.  Needs the package ``cryptography`` (extra ``rpc``).
+        """
+        millis = to_millis(valid_for, "valid_for", minimum=1)
+        try:
+            from cryptography import x509
+            from cryptography.hazmat.primitives import hashes, serialization
+            from cryptography.hazmat.primitives.asymmetric import ec
+        except ImportError as error:
+            raise MissingDependencyError.of(
+                "cryptography", feature="TlsConfig.ephemeral", extra="rpc"
+            ) from error
+        now = datetime.now(timezone.utc)
+        authority_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+
+        def certificate(name: str, public: ec.EllipticCurvePublicKey, ca: bool) -> x509.Certificate:
+            subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+            issuer = x509.Name(
+                [x509.NameAttribute(x509.NameOID.COMMON_NAME, "flinkish application")]
+            )
+            authority = x509.SubjectKeyIdentifier.from_public_key(authority_key.public_key())
+            return (
+                x509.CertificateBuilder()
+                .subject_name(subject)
+                .issuer_name(issuer)
+                .public_key(public)
+                .serial_number(x509.random_serial_number())
+                .not_valid_before(now - timedelta(days=1))  # clocks differ between hosts
+                .not_valid_after(now + timedelta(milliseconds=millis))
+                .add_extension(x509.BasicConstraints(ca, 0 if ca else None), critical=True)
+                .add_extension(
+                    x509.KeyUsage(not ca, False, False, False, False, ca, ca, False, False),
+                    critical=True,
+                )
+                .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
+                .add_extension(
+                    x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(authority),
+                    critical=False,
+                )
+                .sign(authority_key, hashes.SHA256())
+            )
+
+        pem = serialization.Encoding.PEM
+        ca = certificate("flinkish application", authority_key.public_key(), True)
+        leaf = certificate("flinkish service", key.public_key(), False)
+        private = key.private_bytes(
+            pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        return cls(leaf.public_bytes(pem).decode(), private.decode(), ca.public_bytes(pem).decode())
+
+    def context(self, *, dialing: bool) -> ssl.SSLContext:
+        """What TLS sessions of one role are made of.
+
+        IllegalArgumentError where a file is missing, or the three do not fit together.
+        """
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT if dialing else ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_REQUIRED
+        if not dialing:
+            context.num_tickets = 0  # nobody resumes a session here
+        try:
+            with _path(self.certificate) as certificate, _path(self.key) as key:
+                context.load_cert_chain(certificate, key, password=_no_password)
+            with _path(self.ca) as ca:
+                context.load_verify_locations(ca)
+        except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+            raise IllegalArgumentError(
+                f"TlsConfig(certificate, key, ca) cannot be used: {error}; it needs PEM files (or "
+                "PEM text) of a certificate, its unencrypted private key, and the authority that "
+                "signed it"
+            ) from error
+        return context
+
+
+def _no_password() -> str:
+    raise ValueError("the private key is encrypted")
+
+
+def _fingerprint(der: bytes | None) -> bytes:
+    return hashlib.sha256(der or b"").digest()
+
+
+class TlsSession:
+    """The TLS of one connection, without its socket; for the I/O thread alone.
+
+    Two threads on one ``SSLSocket`` can deadlock, and race in CPython 3.13; here one thread moves
+    bytes between an ``SSLObject`` and the socket.
+    """
+
+    def __init__(self, config: TlsConfig, context: ssl.SSLContext, *, dialing: bool) -> None:
+        self.incoming = ssl.MemoryBIO()
+        self.outgoing = ssl.MemoryBIO()
+        self.established = False
+        self._config = config
+        self._dialing = dialing
+        self._object = context.wrap_bio(self.incoming, self.outgoing, server_side=not dialing)
+
+    def proceed(self) -> bool:
+        """Go on with the handshake of TLS; whether the session stands now."""
+        try:
+            self._object.do_handshake()
+        except ssl.SSLWantReadError:
+            return False
+        except ssl.SSLError as error:
+            raise self._refused(error) from error
+        self.established = True
+        return True
+
+    def channel(self) -> bytes:
+        """Fingerprints of the certificates of this session: the listener's, then the dialer's."""
+        with _path(self._config.certificate) as path, open(path) as file:
+            text = file.read()
+        end = text.index("-----END CERTIFICATE-----") + len("-----END CERTIFICATE-----")
+        leaf = text[text.index("-----BEGIN CERTIFICATE-----") : end]
+        mine = _fingerprint(ssl.PEM_cert_to_DER_cert(leaf))
+        theirs = _fingerprint(self._object.getpeercert(binary_form=True))
+        return theirs + mine if self._dialing else mine + theirs
+
+    def decrypt(self, buffer: bytearray) -> int:
+        """Read what came in into the buffer: bytes, 0 for a closed session, -1 for not yet."""
+        try:
+            return self._object.read(len(buffer), buffer)  # type: ignore[return-value]
+        except ssl.SSLWantReadError:
+            return -1
+        except ssl.SSLZeroReturnError:
+            return 0
+        except ssl.SSLError as error:
+            raise self._refused(error) from error
+
+    def encrypt(self, data: object) -> int:
+        """Write bytes to the other side, all of them."""
+        return self._object.write(data)  # type: ignore[arg-type]
+
+    def _refused(self, error: ssl.SSLError) -> HandshakeError:
+        reason = (error.reason or str(error)).lower().replace("_", " ")
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return HandshakeError(
+                f"the other side's certificate is refused: {error.verify_message}; both services "
+                "need a certificate of the same authority that is valid now (TlsConfig)"
+            )
+        if "alert" in reason:
+            return HandshakeError(
+                f"the other side refused our certificate or TLS ({reason}): both services need a "
+                "certificate of the same authority that is valid now (TlsConfig)"
+            )
+        return HandshakeError(
+            f"TLS failed ({reason}): the other side may not use TLS; give both services tls=..."
+        )

@@ -10,6 +10,7 @@ from flinkish.metrics import MetricGroup
 __all__ = ["PeriodTimer", "TaskIOMetrics"]
 
 _NANOS = 1_000_000
+_SECOND = 1_000_000_000
 
 
 class PeriodTimer:
@@ -45,8 +46,44 @@ class PeriodTimer:
             return self._total + running
 
 
+class PerSecond:
+    """How many ms of each second a sum of ns grew by, from 0 to 1000.
+
+    That is the mean since it was read last, but of a second at least: whoever reads sooner gets the
+    same again.  Nothing need run meanwhile, as Flink's updater of metrics does every five seconds.
+
+    Threading: any.
+    """
+
+    def __init__(self, clock: Callable[[], int], total: Callable[[], int]) -> None:
+        self._clock = clock
+        self._total = total
+        self._lock = threading.Lock()
+        self._at = clock()
+        self._before = 0
+        self._value = 0
+
+    def start(self) -> None:
+        """Count from now on."""
+        with self._lock:
+            self._at, self._before = self._clock(), self._total()
+
+    def value(self) -> int:
+        """Ms a second."""
+        with self._lock:
+            now = self._clock()
+            passed = now - self._at
+            if passed >= _SECOND:
+                total = self._total()
+                self._value = max(min(1000 * (total - self._before) // passed, 1000), 0)
+                self._at, self._before = now, total
+            return self._value
+
+
 class TaskIOMetrics:
     """The time of a task: idle without input, back-pressured without room, busy else.
+
+    ``accumulate…TimeMs`` are sums, ``…TimeMsPerSecond`` rates (see PerSecond).
 
     Mails that run meanwhile are neither (Flink: A.43), so they are busy time.  ``knows_busy`` is
     False where the task cannot tell: the loop of a legacy source may wait or work, and Flink
@@ -61,10 +98,22 @@ class TaskIOMetrics:
         group.gauge("accumulateIdleTimeMs", self.idle_ms)
         group.gauge("accumulateBackPressuredTimeMs", self.back_pressured_ms)
         group.gauge("accumulateBusyTimeMs", self.busy_ms)
+        self._rates = {
+            "idleTimeMsPerSecond": PerSecond(clock, self.idle.nanos),
+            "backPressuredTimeMsPerSecond": PerSecond(clock, self.back_pressured.nanos),
+        }
+        if knows_busy:
+            self._rates["busyTimeMsPerSecond"] = PerSecond(clock, self._busy_nanos)
+        else:
+            group.gauge("busyTimeMsPerSecond", lambda: None)
+        for name, rate in self._rates.items():
+            group.gauge(name, rate.value)
 
     def start(self) -> None:
         """The task runs."""
         self._all.mark_start()
+        for rate in self._rates.values():
+            rate.start()
 
     def stop(self) -> None:
         """The task has ended."""
@@ -82,7 +131,8 @@ class TaskIOMetrics:
 
     def busy_ms(self) -> int | None:
         """Did neither, since the task runs."""
-        if not self._knows_busy:
-            return None
+        return self._busy_nanos() // _NANOS if self._knows_busy else None
+
+    def _busy_nanos(self) -> int:
         waited = self.idle.nanos() + self.back_pressured.nanos()
-        return max(self._all.nanos() - waited, 0) // _NANOS
+        return max(self._all.nanos() - waited, 0)

@@ -164,6 +164,9 @@ class StreamTask(CheckpointedTask):
                 self._restore()
                 self._state = TaskState.RUNNING
                 self._times.start()
+                self._processor.metrics.set_up_latency_measurement(
+                    self._timers, self._processor.main_mailbox_executor
+                )
                 self._processor.run_mailbox_loop()
             if not self._canceled:
                 self._after_invoke()

@@ -139,7 +139,7 @@ class TestProcessingTimeService(ProcessingTimeService):
     @property
     def active_timer_timestamps(self) -> list[int]:
         """Their times, ascending."""
-        return sorted(entry.timestamp for entry in self._entries.values())
+        return sorted(entry.timestamp for entry in list(self._entries.values()))
 
     # --- the end
 

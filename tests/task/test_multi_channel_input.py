@@ -323,7 +323,7 @@ def test_an_aligned_checkpoint_overtakes_when_its_time_is_over() -> None:
         joined.put(0, "a", "b", late)
         joined.put(1, "c")
         joined.settle()
-        await_true(lambda: clock.num_active_timers == 1)
+        await_true(lambda: 150 in clock.active_timer_timestamps)
         clock.set_current_time(149)
         joined.settle()
         assert "snapshot 1" not in joined.operator.events
@@ -346,7 +346,7 @@ def test_a_checkpoint_that_is_in_time_stays_aligned() -> None:
         for channel in (0, 1):
             joined.put(channel, barrier)
         await_true(lambda: joined.responder.states)
-        await_true(lambda: clock.num_active_timers == 2)
+        await_true(lambda: clock.active_timer_timestamps.count(150) == 2)
         clock.set_current_time(200)
         joined.task.trigger_checkpoint_async(CheckpointMetaData(2, 0)).result(20)
     assert joined.output.elements[:2] == [barrier, CheckpointBarrier(2, 0)]
@@ -373,7 +373,7 @@ def test_channels_that_announce_nothing_have_the_timeout_from_their_first_barrie
     task.set_checkpoint_responder(responder)
     with running(task):
         channels[0].output.emit(CheckpointBarrier(1, 0, alignment_timeout=10))
-        await_true(lambda: clock.num_active_timers == 1)
+        await_true(lambda: 10 in clock.active_timer_timestamps)
         clock.set_current_time(10)
         await_true(lambda: "snapshot 1" in operator.events)
         channels[1].output.emit(StreamRecord("late"))

@@ -13,6 +13,7 @@ from flinkish._core.window_panes cimport (
     FIRE,
     forget_block,
     forget_blocks,
+    panes_forget_near,
     window_has_elements,
     window_record,
 )
@@ -49,6 +50,7 @@ cdef int fire_chain(Panes* panes, uint32_t row, const TimerColumns* due, const u
     cdef uint32_t at = 0
     cdef int64_t end
     cdef int status
+    panes_forget_near(panes)
     while at < count:
         end = due.timestamps[mine[at]] + 1
         while True:
@@ -77,6 +79,7 @@ cdef int fire_single(Panes* panes, const TimerColumns* due) noexcept nogil:
         if due.namespaces[at] != FIRE:
             continue
         end = due.timestamps[at] + 1
+        panes_forget_near(panes)
         status = fire(panes, due.keys[at], end)
         if status == 0 and panes.shape.lateness == 0:
             status = forget_block(panes, due.keys[at], pane_of(&panes.shape, end - 1))

@@ -30,6 +30,7 @@ from flinkish._core.window_shapes cimport Shape
 cdef enum:
     FIRE = 0                     # services of timers
     CLEANUP = 1
+    NEAR = 64                    # blocks remembered, a power of two
 
 cdef struct Panes:
     Shape shape
@@ -42,9 +43,15 @@ cdef struct Panes:
     Segment nothing              # block_bytes of zeros
     int64_t watermark
     Fired fired
+    # Blocks of the key whose windows are being put together, by their lowest bits: neighbouring
+    # windows are made of the same.  A block that is not there is remembered as NULL.
+    uint64_t near_known          # a bit for each that is remembered
+    int64_t[NEAR] near_numbers
+    const char* near_blocks[NEAR]
 
-# The block of a pane, to read or NULL.
-cdef const char* find_block(Panes* panes, uint32_t row, int64_t block) noexcept nogil
+# Remember no block: to be called before windows of another key, and after any change.
+cdef inline void panes_forget_near(Panes* panes) noexcept nogil:
+    panes.near_known = 0
 
 # Merge a record into a pane of a key.
 cdef int pane_merge(Panes* panes, uint32_t row, int64_t pane, const char* record) noexcept nogil
@@ -55,7 +62,7 @@ cdef int pane_merge(Panes* panes, uint32_t row, int64_t pane, const char* record
 cdef int pane_add_late(Panes* panes, uint32_t row, int64_t pane, const WordColumn* columns,
                        int64_t at, uint64_t arrival) noexcept nogil
 
-# Put a window together in `record`, which is overwritten.
+# Put a window together in `record`, which is overwritten.  This and the next remember blocks.
 cdef void window_record(Panes* panes, uint32_t row, int64_t end, char* record) noexcept nogil
 
 # Whether a window has elements.

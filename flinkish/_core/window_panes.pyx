@@ -49,9 +49,16 @@ cdef inline char* pane_in(Panes* panes, char* block, int64_t pane) noexcept nogi
     return block + (1 + (pane & ((1 << panes.shift) - 1))) * panes.layout.stride
 
 
-cdef const char* find_block(Panes* panes, uint32_t row, int64_t block) noexcept nogil:
-    cdef uint32_t entry = entry_of(panes, row, block)
-    return NULL if entry == NO_ROW else records_of(panes, entry)
+cdef inline char* find_block(Panes* panes, uint32_t row, int64_t block) noexcept nogil:
+    """A block to read, or NULL; remembered."""
+    cdef uint32_t place = <uint32_t>(block & (NEAR - 1)), entry
+    cdef uint64_t bit = <uint64_t>1 << place
+    if not panes.near_known & bit or panes.near_numbers[place] != block:
+        entry = entry_of(panes, row, block)
+        panes.near_blocks[place] = NULL if entry == NO_ROW else records_of(panes, entry)
+        panes.near_numbers[place] = block
+        panes.near_known |= bit
+    return <char*>panes.near_blocks[place]
 
 
 cdef inline int64_t block_cleanup(Panes* panes, int64_t block) noexcept nogil:
@@ -148,7 +155,7 @@ cdef void window_record(Panes* panes, uint32_t row, int64_t end, char* record) n
     memset(record, 0, panes.layout.stride)
     while pane < after:
         next = ((pane >> panes.shift) + 1) << panes.shift
-        block = <char*>find_block(panes, row, pane >> panes.shift)
+        block = find_block(panes, row, pane >> panes.shift)
         if block == NULL:
             pane = next
         elif panes.shift and next - pane == 1 << panes.shift and next <= after:
@@ -168,7 +175,7 @@ cdef bint window_has_elements(Panes* panes, uint32_t row, int64_t end) noexcept 
     cdef char* block
     while pane < after:
         next = ((pane >> panes.shift) + 1) << panes.shift
-        block = <char*>find_block(panes, row, pane >> panes.shift)
+        block = find_block(panes, row, pane >> panes.shift)
         if block != NULL and record_elements(block) != 0:
             # Of a block that lies within, some pane has elements; else look which.
             while pane < min(next, after):
@@ -191,6 +198,7 @@ cdef int pane_add_late(Panes* panes, uint32_t row, int64_t pane, const WordColum
     record_add(panes.layout, pane_in(panes, block, pane), columns, at, arrival)
     if panes.shift:
         record_add(panes.layout, block, columns, at, arrival)
+    panes_forget_near(panes)
     last = due_end(&panes.shape, last_end(&panes.shape, pane), panes.watermark)
     while first <= last and cleanup_time(&panes.shape, first) <= panes.watermark:
         first += panes.shape.unit

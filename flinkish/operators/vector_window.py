@@ -207,6 +207,19 @@ class VectorWindow:
         """
         return self.engine.process(rows, times, self.aggregates.words_of(batch))
 
+    def merge(
+        self,
+        rows: npt.NDArray[np.uint32],
+        begins: npt.NDArray[np.int64],
+        records: npt.NDArray[np.uint8],
+    ) -> npt.NDArray[np.uint32]:
+        """Take what a combiner made: rows of the keys, begins of the panes (ms), records.
+
+        The numbers of the panes that came too late.
+        """
+        assert isinstance(self.engine, PaneWindows)
+        return self.engine.merge(rows, begins, records)
+
     def advance_watermark(self, watermark: int) -> None:
         """Fire every window that is due at ``watermark`` (ms), earliest first."""
         if self.engine.waiting:

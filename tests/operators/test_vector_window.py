@@ -9,7 +9,7 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import assume, given
 
 from flinkish._core import state_log
 from flinkish._core.state_table import StateTable
@@ -135,6 +135,19 @@ class Vectorised:
         rows = self.rows_of([key for key, *_ in elements])
         return self.window.process(batch, rows, times).tolist()
 
+    def combine(self, elements: list[Any], size: int) -> int:
+        """Have chunks of this size travel as records of panes; how many elements were late."""
+        before = self.window.engine.dropped
+        combiner = self.spec.combiner(self.window.aggregates)
+        for start in range(0, len(elements), size):
+            chunk = elements[start : start + size]
+            keys = np.array([key for key, *_ in chunk], np.uint32)
+            times = np.array([time for _, time, *_ in chunk], np.int64)
+            words = self.window.aggregates.words_of(batch_of(chunk))
+            firsts, begins, records = combiner.combine(keys, times, words)
+            self.window.merge(self.rows_of(keys[firsts].tolist()), begins, records)
+        return self.window.engine.dropped - before
+
     def commit(self) -> list[Any]:
         fired = self.window.take()
         out = []
@@ -204,3 +217,28 @@ def test_equals_the_window_operator(
     if lateness < 2**62:
         assert vector.table.number_of_keys == 0
         assert vector.table.number_of_event_timers == 0
+
+
+@given(assigners(), STEPS, st.integers(1, 6))
+def test_elements_that_were_combined_before_give_the_same(
+    assigner: WindowAssigner, steps: list[Any], chunk: int
+) -> None:
+    spec = WindowSpec.of(assigner)
+    assume(spec.combines)
+    model = ModelWindows(assigner, BuiltInAggregates(aggregates()), 0)
+    vector = Vectorised(spec)
+    watermark = BASE - 30
+    for step in [*steps, 2**62]:
+        if isinstance(step, list):
+            elements = [(key, BASE + time, *rest) for key, time, *rest in step]
+            before = len(model.late)
+            for element in elements:
+                model.process(element[0], row_of(element), element[1])
+            assert vector.combine(elements, chunk) == len(model.late) - before
+        else:
+            watermark += step
+            model.advance(watermark)
+            vector.window.advance_watermark(watermark)
+        assert by_time(vector.commit()) == by_time(model.output)
+        model.output.clear()
+    assert vector.window.engine.processed == sum(len(s) for s in steps if isinstance(s, list))

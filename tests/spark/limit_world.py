@@ -98,7 +98,7 @@ class Worker:
         if request is not None:
             world.requests += 1
             world.at(world.now + world.travel(), lambda: self._arrived(request))
-        wake = lease.wake_at(waiting)
+        wake = lease.wake_at(waiting, self.clock())
         self._wakes += 1
         if wake < NEVER:
             wait = int((wake - self.clock()) / self._drift)

@@ -53,10 +53,10 @@ def test_it_asks_ahead_of_time_and_one_request_at_a_time() -> None:
     assert lease.in_hand == 40
     assert turn(lease, ledger, 500, S)
     assert not turn(lease, ledger, 500, S + 20 * MS)
-    assert lease.wake_at(500) == S
+    assert lease.wake_at(500, S) == S
     for i in range(40):
         assert lease.take(S + i * MS)
-    assert lease.wake_at(500) == S + 39 * MS
+    assert lease.wake_at(500, S) == S + 39 * MS
     assert turn(lease, ledger, 500, S + 39 * MS)
 
 
@@ -69,7 +69,7 @@ def test_the_permits_of_a_steady_flow_are_there_before_it_asks() -> None:
         if not lease.take(now):
             waited += 1
             turn(lease, ledger, 1, now)
-            now = max(now, lease.wake_at(1))
+            now = max(now, lease.wake_at(1, now))
             assert lease.take(now)
         if now >= lease.look_at_ns:
             turn(lease, ledger, 0, now)
@@ -110,7 +110,7 @@ def test_a_request_without_answer_is_asked_again_with_all_that_it_said() -> None
     assert first is not None
     lease.failed(S, 50 * MS)
     assert lease.request(1, S + 49 * MS) is None
-    assert lease.wake_at(1) >= S + 50 * MS
+    assert lease.wake_at(1, S) >= S + 50 * MS
     second = lease.request(1, S + 50 * MS)
     assert second is not None
     assert second.throttled
@@ -131,7 +131,7 @@ def test_retry_after_holds_here_at_once_and_elsewhere_with_the_next_grant() -> N
     again = S + 11 * MS
     while not there.take(again):
         turn(there, ledger, 20, again)
-        again = there.wake_at(20)
+        again = there.wake_at(20, again)
     assert 3 * S + MS <= again <= 3 * S + 3 * MS
 
 
@@ -155,18 +155,20 @@ def test_a_lease_that_is_over_starts_nothing() -> None:
     turn(lease, ledger, 4, S)
     assert lease.take(S + LEASE_NS)
     assert not lease.take(S + LEASE_NS + 1)
+    assert lease.wake_at(3, S + LEASE_NS + 1) < S + LEASE_NS
     request = lease.request(3, S + LEASE_NS + 2)
     assert request is not None
     assert request.holding == 1
+    assert lease.wake_at(3, S + LEASE_NS + 3) == NEVER, "the answer will wake it"
 
 
 def test_it_renews_what_it_holds_and_rests_when_it_holds_nothing() -> None:
     lease, ledger = counted(4)
-    assert lease.wake_at(0) == NEVER
+    assert lease.wake_at(0, S) == NEVER
     turn(lease, ledger, 2, S)
     assert lease.take(S)
     assert lease.take(S)
-    assert lease.wake_at(0) == S + LEASE_NS // 3
+    assert lease.wake_at(0, S) == S + LEASE_NS // 3
     assert not turn(lease, ledger, 0, S + LEASE_NS // 3 - 1)
     assert turn(lease, ledger, 0, S + LEASE_NS // 3)
 

@@ -243,15 +243,15 @@ class Lease:
         """The token of the lease; 0 before the first grant."""
         return self._token
 
-    def wake_at(self, waiting: int) -> int:
+    def wake_at(self, waiting: int, now_ns: int) -> int:
         """When to look again: `take` may have more, or `request` something to ask."""
         at = NEVER
         if self._telling is None:
             at = self._renew_at(self._missing(waiting))
-            if waiting and self._paced:
+            if self._paced and waiting > self.in_hand:
                 at = min(at, self._ask_ns)
             at = max(at, self._hold_off_ns)
-        if waiting and self.busy < self._places:
+        if waiting and self.busy < self._places and now_ns <= self._over_ns:
             due = self._due_ns if self._paced else -NEVER
             at = min(at, max(due, self.paused_until_ns))
         return at

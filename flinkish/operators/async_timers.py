@@ -20,8 +20,8 @@ class CallTimers:
     """Any number of timers of an operator.
 
     ``on_due(payload)`` is called for each that is due, in the order of time.  The processing-time
-    service has one callback at most, at the wheel's next bucket, and none when nothing is
-    pending (Flink: D.10).
+    service has one callback at most, for the earliest, and none when nothing is pending
+    (Flink: D.10).
 
     Threading: the operator's thread, on which the service calls back.
     """
@@ -67,7 +67,7 @@ class CallTimers:
             registered.cancel()
 
     def _arm(self) -> None:
-        at = self._wheel.next_bucket
+        at = self._wheel.next_expiration
         if at is None or at >= self._at:
             return
         service = self._environment.processing_time_service
@@ -84,8 +84,9 @@ class CallTimers:
     def _fire(self, timestamp: int) -> None:
         self._registered = None
         self._at = MAX_TIMESTAMP
+        now = self._environment.current_processing_time()
         try:
-            for payload in self._wheel.advance(timestamp):
+            for payload in self._wheel.advance(max(timestamp, now)):
                 self._on_due(payload)
         finally:
             self._arm()

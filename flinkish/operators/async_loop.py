@@ -22,6 +22,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Coroutine
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -155,7 +156,7 @@ class EventLoopThread:
         self._ended.set()
         try:
             self.run(self._wind_up(), 2 * PATIENCE)
-        except TimeoutError:
+        except FutureTimeoutError:
             _LOG.warning("the event loop is blocked, and is left behind with its thread")
             return
         self.loop.call_soon_threadsafe(self.loop.stop)

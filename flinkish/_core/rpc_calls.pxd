@@ -1,0 +1,73 @@
+# Calls of an endpoint: what a gateway sends and what arrives.
+#
+# A Procedure is a method of a gateway: its name, its number in the schema, what it answers and the
+# functions that turn its arguments and results into bytes.  A Port is where a gateway sends to; the
+# local one puts calls into the inbox of an endpoint of this process.
+#
+# A local call passes references (Flink: E.18): a LocalCall holds the tuple of arguments and the
+# future of the asker.  With `serialize` both sides go through bytes as if they were remote.
+#
+# The blocking ask of a method `-> T` wakes the endpoint only when it is about to sleep itself, and
+# is refused where it cannot end: in the turn of the very endpoint that would answer, or of one that
+# the answering one waits for, however many stand between (`Inbox.waits_for`).
+
+from libc.stdint cimport int64_t
+
+from flinkish._core.rpc_future cimport Deadlines, RpcFuture, TimedFuture
+from flinkish._core.rpc_inbox cimport Inbox, Letter, RunQueue
+
+cdef enum ProcedureKind:
+    KIND_TELL
+    KIND_ASK
+    KIND_BLOCKING
+
+cdef class Procedure:
+    cdef readonly str name
+    cdef readonly str gateway            # name of the class
+    cdef readonly int number
+    cdef readonly int kind               # ProcedureKind
+    cdef readonly bint local             # never serialized
+    cdef readonly object encode_arguments
+    cdef readonly object decode_arguments
+    cdef readonly object encode_result
+    cdef readonly object decode_result
+
+cdef class Port:
+    cdef readonly object home            # the service
+    cdef readonly str address
+    cdef readonly str hostname
+    cdef readonly object token           # of a fenced gateway, else None
+    cdef readonly int64_t timeout_ms
+    cdef Deadlines deadlines
+    cdef bint capture                    # keep the place of the call for errors
+    cdef AskFuture _ask(self, Procedure procedure, tuple arguments, int64_t millis, bint wake)
+    cdef int _tell(self, Procedure procedure, tuple arguments) except -1
+    cdef int64_t _millis(self, object timeout) except -1
+
+cdef class LocalPort(Port):
+    cdef readonly Inbox inbox
+    cdef bint serialize
+
+# The answer that somebody waits for.
+cdef class AskFuture(TimedFuture):
+    cdef Port port
+    cdef Procedure procedure
+    cdef Inbox inbox              # whose turn answers; None when that is elsewhere
+    cdef RunQueue unrung          # a wake that is due before this thread sleeps
+    cdef object place             # where the call was made
+
+cdef class LocalCall(Letter):
+    cdef Procedure procedure
+    cdef Port port                # of the caller
+    cdef object arguments         # a tuple, or bytes
+    cdef RpcFuture future         # None for a tell
+    cdef int _answer(self, object result) except -1
+    cdef int _fail(self, Inbox inbox, object error) except -1
+
+# Whether an endpoint lets calls with this token in; else the error to answer with, or None.
+cdef object admission(Inbox inbox, object token, str method)
+# Call the endpoint's method.
+cdef object invoke(Inbox inbox, Procedure procedure, tuple arguments)
+# The arguments in a message; the error is one for the asker.
+cdef tuple decode(Procedure procedure, object payload)
+cdef bint is_future(object result) except -1

@@ -1,0 +1,274 @@
+"""Calls of endpoints; described in ``rpc_calls.pxd``."""
+
+from flinkish._core.futex cimport load_word
+from flinkish._core.rpc_future cimport (
+    FUTURE_DONE, FUTURE_FAILED, FUTURE_PENDING, RpcFuture, words,
+)
+from flinkish._core.rpc_inbox cimport LIFE_STARTED, LIFE_TERMINATING, current_inbox
+
+
+cdef class Procedure:
+    """A method of a gateway.
+
+    ``kind`` is 0 for a tell, 1 for an ask, 2 for an ask that blocks.  The four functions turn a
+    tuple of arguments, or a result, into bytes and back.
+    """
+
+    def __init__(self, str name not None, str gateway not None, int number, int kind, bint local,
+                 encode_arguments, decode_arguments, encode_result, decode_result):
+        self.name = name
+        self.gateway = gateway
+        self.number = number
+        self.kind = kind
+        self.local = local
+        self.encode_arguments = encode_arguments
+        self.decode_arguments = decode_arguments
+        self.encode_result = encode_result
+        self.decode_result = decode_result
+
+    def __repr__(self):
+        return f"<Procedure {self.gateway}.{self.name} #{self.number}>"
+
+
+# --- in the turn
+
+cdef object admission(Inbox inbox, object token, str method):
+    if inbox.life != LIFE_STARTED and inbox.life != LIFE_TERMINATING:
+        return words().not_started(inbox, method)
+    if token is not inbox.token:
+        if token is None or inbox.token is None:
+            return words().fence_mismatch(inbox, token, method)
+        if token != inbox.token:
+            return words().wrong_token(inbox, repr(token), method)
+    return None
+
+
+cdef object invoke(Inbox inbox, Procedure procedure, tuple arguments):
+    return getattr(inbox.target, procedure.name)(*arguments)
+
+
+cdef tuple decode(Procedure procedure, object payload):
+    try:
+        return procedure.decode_arguments(payload)
+    except Exception as error:
+        raise words().undecodable(procedure, error)
+
+
+cdef bint is_future(object result) except -1:
+    cdef type kind = type(result)
+    if (result is None or kind is int or kind is str or kind is bytes or kind is float
+            or kind is bool or kind is list or kind is dict or kind is tuple):
+        return False
+    return isinstance(result, RpcFuture) or hasattr(kind, "add_done_callback")
+
+
+cdef class LocalCall(Letter):
+    """A call from this process."""
+
+    cdef int deliver(self, Inbox inbox) except -1:
+        cdef object error = admission(inbox, self.port.token, self.procedure.name)
+        if error is not None:
+            return self._fail(inbox, error)
+        cdef object result
+        cdef Procedure procedure = self.procedure
+        try:
+            if type(self.arguments) is tuple:
+                result = invoke(inbox, procedure, <tuple>self.arguments)
+            else:
+                result = invoke(inbox, procedure, decode(procedure, self.arguments))
+        except BaseException as raised:
+            if self.future is None:
+                words().tell_failed(inbox, procedure.name, raised)
+            else:
+                self.future.settle(FUTURE_FAILED, raised)
+            if not isinstance(raised, Exception):
+                raise
+            return 0
+        if self.future is None:
+            return 0
+        if is_future(result):
+            result.add_done_callback(self._forward)
+        else:
+            self._answer(result)
+        return 0
+
+    cdef int _answer(self, object result) except -1:
+        cdef object back
+        if type(self.arguments) is tuple:
+            self.future.settle(FUTURE_DONE, result)
+            return 0
+        try:
+            back = words().through_bytes(self.procedure, result, self.port.address)
+        except Exception as error:
+            self.future.settle(FUTURE_FAILED, error)
+            return 0
+        self.future.settle(FUTURE_DONE, back)
+        return 0
+
+    def _forward(self, result):
+        """Pass on what became of the future that the method returned."""
+        if result.cancelled():
+            self.future.settle(FUTURE_FAILED, words().cancelled(result))
+            return
+        error = result.exception()
+        if error is not None:
+            self.future.settle(FUTURE_FAILED, error)
+        else:
+            self._answer(result.result())
+
+    cdef int _fail(self, Inbox inbox, object error) except -1:
+        words().dead_letter(inbox, self.procedure.name, error, self.future is None)
+        if self.future is not None:
+            self.future.settle(FUTURE_FAILED, error)
+        return 0
+
+    cdef int refuse(self, Inbox inbox) except -1:
+        return self._fail(inbox, words().unreachable(inbox, self.procedure.name))
+
+
+# --- at the caller
+
+cdef class AskFuture(TimedFuture):
+    """The future of an ask."""
+
+    cdef object late_error(self):
+        return words().ask_timed_out(
+            self.port.address, self.procedure.name, self.timeout_ms, self.place
+        )
+
+    cdef int before_wait(self) except -1:
+        cdef RunQueue unrung = self.unrung
+        if unrung is not None:
+            self.unrung = None
+            unrung.ring()
+        cdef Inbox mine = current_inbox()
+        cdef Inbox other = self.inbox
+        if mine is None:
+            return 0
+        while other is not None:
+            if other is mine:
+                raise words().deadlock(mine, self.inbox, self.procedure.name)
+            other = other.waits_for
+        mine.waits_for = self.inbox
+        try:
+            mine.queue.begin_wait()
+        except BaseException:
+            self.after_wait()
+            raise
+        return 0
+
+    cdef int after_wait(self) except -1:
+        cdef Inbox mine = current_inbox()
+        if mine is not None:
+            mine.waits_for = None
+            mine.queue.end_wait()
+        return 0
+
+    @property
+    def method(self):
+        """Name of the method that was asked."""
+        return self.procedure.name
+
+    @property
+    def address(self):
+        """Address of the endpoint that was asked."""
+        return self.port.address
+
+
+cdef class Port:
+    """Where a gateway sends its calls."""
+
+    def __init__(self, home, str address not None, str hostname not None, token,
+                 int64_t timeout_ms, Deadlines deadlines not None, bint capture=False):
+        self.home = home
+        self.address = address
+        self.hostname = hostname
+        self.token = token
+        self.timeout_ms = timeout_ms
+        self.deadlines = deadlines
+        self.capture = capture
+
+    cdef AskFuture _ask(self, Procedure procedure, tuple arguments, int64_t millis, bint wake):
+        return None
+
+    cdef int _tell(self, Procedure procedure, tuple arguments) except -1:
+        return 0
+
+    cdef int64_t _millis(self, object timeout) except -1:
+        return self.timeout_ms if timeout is None else words().millis(timeout)
+
+    def tell(self, Procedure procedure not None, tuple arguments not None, timeout=None):
+        """Send and forget."""
+        self._tell(procedure, arguments)
+
+    def ask(self, Procedure procedure not None, tuple arguments not None, timeout=None):
+        """Send; the future gets the answer."""
+        return self._ask(procedure, arguments, self._millis(timeout), True)
+
+    def call(self, Procedure procedure not None, tuple arguments not None, timeout=None):
+        """Send and wait for the answer (Flink: E.15)."""
+        cdef AskFuture future
+        cdef Inbox mine = current_inbox()
+        if mine is not None and self.is_own(mine):
+            raise words().deadlock(mine, mine, procedure.name)
+        future = self._ask(procedure, arguments, self._millis(timeout), False)
+        if load_word(&future.state) == FUTURE_PENDING:
+            future._await(None)
+        elif future.unrung is not None:
+            future.unrung.ring()
+        if future.state == FUTURE_DONE:
+            return future.value
+        raise words().blocking_failed(procedure.name, self.address, future.exception())
+
+    def is_own(self, inbox):
+        """Whether calls end up in this inbox."""
+        return False
+
+
+cdef class LocalPort(Port):
+    """Sends to an endpoint of this process."""
+
+    def __init__(self, Inbox inbox not None, home, str address not None, str hostname not None,
+                 token, int64_t timeout_ms, Deadlines deadlines not None, bint capture=False,
+                 bint serialize=False):
+        Port.__init__(self, home, address, hostname, token, timeout_ms, deadlines, capture)
+        self.inbox = inbox
+        self.serialize = serialize
+
+    def is_own(self, inbox):
+        """Whether calls end up in this inbox."""
+        return self.inbox is inbox
+
+    def with_timeout(self, int64_t timeout_ms):
+        """The same with another time limit."""
+        return LocalPort(self.inbox, self.home, self.address, self.hostname, self.token,
+                         timeout_ms, self.deadlines, self.capture, self.serialize)
+
+    cdef int _tell(self, Procedure procedure, tuple arguments) except -1:
+        cdef LocalCall call = LocalCall.__new__(LocalCall)
+        call.procedure = procedure
+        call.port = self
+        call.arguments = arguments
+        if self.serialize and not procedure.local:
+            call.arguments = words().encode(procedure, arguments, self.address)
+        self.inbox.put(call, True)
+        return 0
+
+    cdef AskFuture _ask(self, Procedure procedure, tuple arguments, int64_t millis, bint wake):
+        cdef LocalCall call = LocalCall.__new__(LocalCall)
+        cdef AskFuture future = AskFuture.__new__(AskFuture)
+        call.procedure = procedure
+        call.port = self
+        call.arguments = arguments
+        call.future = future
+        if self.serialize and not procedure.local:
+            call.arguments = words().encode(procedure, arguments, self.address)
+        future.port = self
+        future.procedure = procedure
+        future.inbox = self.inbox
+        if self.capture:
+            future.place = words().place()
+        self.deadlines.start(future, millis)
+        if self.inbox.put(call, wake):
+            future.unrung = self.inbox.queue
+        return future

@@ -1,0 +1,315 @@
+"""Inboxes and run queues; described in ``rpc_inbox.pxd``."""
+
+cimport cython
+from cpython.ref cimport PyObject
+
+from flinkish._core.futex cimport (
+    fork_generation, fork_watch, futex_wait, futex_wake, store_word,
+)
+from flinkish._core.memory cimport segment_raise
+from flinkish._core.rpc_future cimport (
+    FUTURE_DONE, FUTURE_FAILED, RpcFuture, turn_has_more, words,
+)
+
+cdef extern from "pythread.h":
+    unsigned long PyThread_get_thread_ident() noexcept
+
+cdef extern from *:
+    """
+    /* Borrowed: a turn holds the reference. */
+    static __thread PyObject *flinkish_current_inbox = NULL;
+    """
+    PyObject* flinkish_current_inbox
+
+cdef int64_t SLICE = 60_000_000_000   # ns a worker sleeps before it looks for itself
+cdef int ALL = 0x7FFFFFFF
+
+
+segment_raise(fork_watch())
+
+
+cdef Inbox current_inbox():
+    return None if flinkish_current_inbox == NULL else <Inbox>flinkish_current_inbox
+
+
+cdef class Letter:
+    """Something for an endpoint."""
+
+    cdef int deliver(self, Inbox inbox) except -1:
+        return 0
+
+    cdef int refuse(self, Inbox inbox) except -1:
+        return 0
+
+
+cdef class Inbox:
+    """Letters on their way to one endpoint, delivered one at a time."""
+
+    def __init__(self, RunQueue queue not None, home, str name not None, target, token=None):
+        self.queue = queue
+        self.home = home
+        self.name = name
+        self.target = target
+        self.token = token
+        self.generation = fork_generation()
+        self.arrived = []
+        self.batch = []
+
+    def __repr__(self):
+        return f"<Inbox {self.name!r}, {len(self.arrived) + len(self.batch)} letters>"
+
+    cdef bint put(self, Letter letter, bint wake) except -1:
+        cdef bint closed, push = False
+        if self.generation != fork_generation():
+            raise words().forked(self)
+        with cython.critical_section(self):
+            closed = self.closed
+            if not closed:
+                self.arrived.append(letter)
+                push = not self.scheduled
+                self.scheduled = True
+        if closed:
+            letter.refuse(self)
+            return False
+        return push and self.queue.push(self, wake)
+
+    cdef int deliver_one(self, Letter letter) except -1:
+        try:
+            letter.deliver(self)
+        except BaseException as error:
+            words().endpoint_failed(self, error)
+        return 0
+
+    cdef bint turn(self, int limit) except -1:
+        """Deliver some letters; whether there are more."""
+        cdef list batch = self.batch
+        cdef int done = 0
+        cdef bint more = True
+        self.runner = PyThread_get_thread_ident()
+        global flinkish_current_inbox
+        flinkish_current_inbox = <PyObject*>self
+        while done < limit:
+            if not batch:
+                with cython.critical_section(self):
+                    self.batch = self.arrived
+                    self.arrived = batch
+                batch = self.batch
+                if not batch:
+                    break
+                batch.reverse()
+            turn_has_more(len(batch) > 1 or len(self.arrived) != 0)
+            self.deliver_one(batch.pop())
+            done += 1
+        turn_has_more(False)
+        flinkish_current_inbox = NULL
+        self.runner = 0
+        with cython.critical_section(self):
+            if not batch and not self.arrived:
+                self.scheduled = False
+                more = False
+        with cython.critical_section(self.queue):
+            self.queue.turns += 1
+            self.queue.letters += done
+        return more
+
+    cdef int close_now(self) except -1:
+        cdef list rest = [], batch = self.batch
+        cdef Letter letter
+        with cython.critical_section(self):
+            self.closed = True
+            self.life = LIFE_TERMINATED
+            rest, self.arrived = self.arrived, rest
+        while batch:
+            (<Letter>batch.pop()).refuse(self)
+        for letter in rest:
+            letter.refuse(self)
+        self.target = None
+        return 0
+
+    # --- for the wall
+
+    def in_turn(self):
+        """Whether the calling thread is in this inbox's turn."""
+        return self.runner == PyThread_get_thread_ident()
+
+    def post(self, letter):
+        """Put a letter; a closed inbox refuses it."""
+        self.put(<Letter?>letter, True)
+
+    def set_life(self, int life):
+        """Change the life of the endpoint; in its turn only."""
+        self.life = life
+
+    def close(self):
+        """Refuse what is left and whatever comes; in its turn only."""
+        self.close_now()
+
+    @property
+    def life_code(self):
+        """0 stopped, 1 started, 2 terminating, 3 terminated."""
+        return self.life
+
+    @property
+    def size(self):
+        """Letters that wait."""
+        return len(self.arrived) + len(self.batch)
+
+
+cdef class Task(Letter):
+    """A function to be called in the main thread, whatever the endpoint's life.
+
+    With a future its outcome goes there; without one, what it raises is logged.
+    """
+
+    cdef object function
+    cdef RpcFuture future
+    cdef bint control             # outlives a stop, and what it raises ends the endpoint
+
+    def __init__(self, function, RpcFuture future=None, bint control=False):
+        self.function = function
+        self.future = future
+        self.control = control
+
+    cdef int deliver(self, Inbox inbox) except -1:
+        cdef object function = self.function
+        cdef object outcome
+        cdef RpcFuture future = self.future
+        if self.control:
+            function()
+            return 0
+        if inbox.life != LIFE_STARTED and inbox.life != LIFE_TERMINATING:
+            words().task_discarded(inbox, function, future)
+            return 0
+        if future is None:
+            try:
+                function()
+            except Exception as error:
+                words().task_failed(inbox, function, error)
+            return 0
+        if not future.set_running_or_notify_cancel():
+            return 0
+        try:
+            outcome = function()
+        except BaseException as error:
+            future.settle(FUTURE_FAILED, error)
+            if not isinstance(error, Exception):
+                raise
+            return 0
+        future.settle(FUTURE_DONE, outcome)
+        return 0
+
+    cdef int refuse(self, Inbox inbox) except -1:
+        if not self.control:
+            words().task_discarded(inbox, self.function, self.future)
+        return 0
+
+
+cdef class RunQueue:
+    """Inboxes with letters, in the order in which they get their turns.
+
+    ``workers`` threads are expected to call ``work``, which runs the turns; ``spare(queue)``
+    starts one more.  Threading: any thread may push.
+    """
+
+    def __init__(self, int limit, int workers, spare):
+        self.limit = limit
+        self.keep = self.workers = workers
+        self.spare = spare
+        self.ready = []
+        self.later = []
+
+    cdef bint push(self, Inbox inbox, bint wake) except -1:
+        cdef bint due = False
+        with cython.critical_section(self):
+            self.later.append(inbox)
+            if self.parked != 0 and not self.waking:
+                due = True
+                self.waking = True
+                store_word(&self.bell, self.bell + 1)
+        if due and wake:
+            # With the GIL held: the worker needs it, and gets it when this thread waits.
+            futex_wake(&self.bell, 1)
+            return False
+        return due
+
+    cdef void ring(self) noexcept:
+        with nogil:
+            futex_wake(&self.bell, 1)
+
+    cdef Inbox next_one(self):
+        """The next inbox, parking until there is one; None when the queue is closed and empty."""
+        cdef Inbox inbox
+        cdef list turned
+        cdef uint32_t ticket = 0
+        cdef bint wake, ended
+        while True:
+            inbox = None
+            wake = ended = False
+            with cython.critical_section(self):
+                if not self.ready:
+                    turned = self.ready
+                    self.ready = self.later
+                    self.later = turned
+                    self.ready.reverse()
+                if self.ready:
+                    inbox = <Inbox>self.ready.pop()
+                    if self.parked != 0 and not self.waking and (self.ready or self.later):
+                        wake = self.waking = True
+                        store_word(&self.bell, self.bell + 1)
+                elif self.closed or self.workers - self.waiting > self.keep:
+                    ended = True
+                    self.workers -= 1
+                else:
+                    self.parked += 1
+                    ticket = self.bell
+            if wake:
+                futex_wake(&self.bell, 1)
+            if inbox is not None or ended:
+                return inbox
+            with nogil:
+                futex_wait(&self.bell, ticket, SLICE)
+            with cython.critical_section(self):
+                self.parked -= 1
+                self.waking = False
+
+    cdef int _again(self, Inbox inbox) except -1:
+        with cython.critical_section(self):
+            self.later.append(inbox)
+        return 0
+
+    def work(self):
+        """Run turns until the queue is closed and empty: the life of a dispatcher thread."""
+        cdef Inbox inbox
+        while True:
+            inbox = self.next_one()
+            if inbox is None:
+                return
+            if inbox.turn(self.limit):
+                self._again(inbox)
+            inbox = None
+
+    cdef int begin_wait(self) except -1:
+        cdef bint starving = False
+        with cython.critical_section(self):
+            self.waiting += 1
+            if self.workers - self.waiting < 1 and not self.closed:
+                self.workers += 1
+                starving = True
+        if starving:
+            self.spare(self)
+        return 0
+
+    cdef int end_wait(self) except -1:
+        with cython.critical_section(self):
+            self.waiting -= 1
+        return 0
+
+    def close(self):
+        """Let ``work`` return when nothing is left."""
+        with cython.critical_section(self):
+            self.closed = True
+            store_word(&self.bell, self.bell + 1)
+        futex_wake(&self.bell, ALL)
+
+    def __len__(self):
+        return len(self.ready) + len(self.later)

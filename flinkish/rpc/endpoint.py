@@ -1,0 +1,333 @@
+"""Endpoints: objects whose methods are called by messages, one at a time."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from flinkish._core.rpc_calls import LocalPort
+from flinkish._core.rpc_future import RpcFuture, TimedFuture, start_deadline
+from flinkish._core.rpc_inbox import Inbox, Task
+from flinkish.common.durations import DurationLike, to_millis
+from flinkish.common.errors import (
+    ArgumentTypeError,
+    IllegalArgumentError,
+    IllegalStateError,
+    RpcError,
+    UnsupportedOperationError,
+)
+from flinkish.rpc.executors import MainThreadExecutor
+from flinkish.rpc.gateway import RpcGateway, check_implements, gateways_of, proxy_of
+from flinkish.rpc.service import RpcService
+from flinkish.rpc.states import Control, EndpointState, next_state
+
+__all__ = ["FencedRpcEndpoint", "RpcEndpoint"]
+
+T = TypeVar("T")
+Proxy = TypeVar("Proxy", bound=RpcGateway)
+
+
+class Closeable(Protocol):
+    """Has a ``close``."""
+
+    def close(self) -> object:
+        """Give up what it holds."""
+
+
+C = TypeVar("C", bound=Closeable)
+
+
+class RpcEndpoint(RpcGateway):
+    """An object that others call through gateways: ``class Counter(RpcEndpoint, CounterGateway)``.
+
+    Threading: all of its calls, functions and life-cycle methods run one after another, in its
+    *main thread*, which is a turn on one of the service's dispatcher threads, or its own with
+    ``own_thread=True`` (for endpoints that block).  So its state needs no lock.
+
+    Ordering: calls of one caller run in the order in which they were sent.
+
+    Life cycle: made stopped; ``start`` runs ``on_start``; ``close_async`` runs ``on_stop``, until
+    whose future ends calls are still answered (Flink: E.1 - E.7).  A failing ``on_start`` ends it.
+
+    Methods of its gateways return values or futures; what they raise goes to the asker.
+    """
+
+    _implements = True
+    _checked: type | None = None
+
+    def __init__(
+        self, service: RpcService, endpoint_id: str | None = None, *, own_thread: bool = False
+    ) -> None:
+        self._set_up(service, endpoint_id, None, own_thread)
+
+    def _set_up(
+        self, service: RpcService, endpoint_id: str | None, token: Any, own_thread: bool
+    ) -> None:
+        kind = type(self)
+        if kind.__dict__.get("_checked") is not kind:
+            check_implements(kind, RpcEndpoint)
+            kind._checked = kind
+        self._running = False
+        self._executor: MainThreadExecutor | None = None
+        self._resources: list[Closeable] | None = []
+        self._terminated: RpcFuture[None] = RpcFuture()
+        self._inbox: Inbox = service.start_server(
+            self,
+            uuid.uuid4().hex if endpoint_id is None else endpoint_id,
+            token=token,
+            own_thread=own_thread,
+        )
+
+    # --- for subclasses
+
+    def on_start(self) -> None:
+        """Called in the main thread when it is started; to be overridden."""
+
+    def on_stop(self) -> Any:
+        """Called in the main thread when it is closed; None, or a future to wait for."""
+
+    # --- what it is
+
+    @property
+    def service(self) -> RpcService:
+        """The service that runs it."""
+        service: RpcService = self._inbox.home
+        return service
+
+    @property
+    def endpoint_id(self) -> str:
+        """Its name within the service."""
+        return self._inbox.name
+
+    @property
+    def address(self) -> str:
+        """Where others connect to."""
+        return self.service.address_of(self._inbox.name)
+
+    @property
+    def hostname(self) -> str:
+        """Host of the service."""
+        return self.service.hostname
+
+    @property
+    def is_running(self) -> bool:
+        """True from its start until ``on_stop`` has returned (Flink: E.6)."""
+        return self._running
+
+    @property
+    def termination_future(self) -> RpcFuture[None]:
+        """Ends when the endpoint has; fails with what ``on_start`` or ``on_stop`` raised."""
+        return self._terminated
+
+    def __repr__(self) -> str:
+        state = EndpointState(self._inbox.life_code).name.lower()
+        return f"<{type(self).__name__} {self.endpoint_id!r} {state}>"
+
+    def get_self_gateway(self, gateway: type[Proxy]) -> Proxy:
+        """A gateway to itself; its calls are mails like anybody's (Flink: E.10)."""
+        if not (isinstance(gateway, type) and isinstance(self, gateway)):
+            has = ", ".join(kind.__name__ for kind in gateways_of(type(self))) or "no gateway"
+            raise UnsupportedOperationError(
+                f"{type(self).__name__} does not implement "
+                f"{getattr(gateway, '__name__', gateway)!r}; it implements {has}"
+            )
+        return proxy_of(gateway, self._port(self._inbox.token))
+
+    def _port(self, token: Any) -> LocalPort:
+        return self.service.local_port(self._inbox, token)
+
+    # --- the life
+
+    def start(self) -> None:
+        """Let it take calls, after ``on_start`` has run in the main thread (Flink: E.2)."""
+        self._control(self._start)
+
+    def stop(self) -> None:
+        """Let it discard calls until it is started again (Flink: E.3)."""
+        self._control(self._stop)
+
+    def close_async(self) -> RpcFuture[None]:
+        """End it: ``on_stop``, then no more calls; gives the ``termination_future``."""
+        self._control(self._terminate)
+        return self._terminated
+
+    def _control(self, step: Callable[[], None]) -> None:
+        self._inbox.post(Task(step, None, True))
+
+    def _move(self, control: Control) -> EndpointState:
+        """Go on in the table of lives; the state before."""
+        before = EndpointState(self._inbox.life_code)
+        self._inbox.set_life(next_state(before, control, self._inbox.name))
+        return before
+
+    def _start(self) -> None:
+        if self._move(Control.START) is EndpointState.STARTED:
+            return
+        self._running = True
+        try:
+            self.on_start()
+        except Exception as error:
+            failure = RpcError(f"Could not start RpcEndpoint {self._inbox.name}: {error}")
+            failure.__cause__ = error
+            self._close_resources()
+            self._finish(failure)
+
+    def _stop(self) -> None:
+        self._move(Control.STOP)
+        self._running = False
+
+    def _terminate(self) -> None:
+        before = self._move(Control.TERMINATE)
+        if before is EndpointState.TERMINATING:
+            return
+        failure = self._close_resources()
+        if before is EndpointState.STOPPED:
+            self._finish(failure)
+            return
+        try:
+            stopping = self.on_stop()
+        except Exception as error:
+            stopping = None
+            failure = failure or error
+        finally:
+            self._running = False
+        if stopping is None:
+            self._finish(failure)
+            return
+
+        def stopped(future: Any) -> None:
+            error = failure
+            if future.cancelled():
+                error = error or IllegalStateError("the future that on_stop returned was cancelled")
+            else:
+                error = error or future.exception()
+            self._control(lambda: self._finish(error))
+
+        stopping.add_done_callback(stopped)
+
+    def _finish(self, error: BaseException | None) -> None:
+        """The end, in the main thread."""
+        if self._inbox.life_code == EndpointState.TERMINATED and self._terminated.done():
+            return
+        self._running = False
+        self._inbox.close()
+        self.service.forget(self._inbox)
+        if error is None:
+            self._terminated.set_result(None)
+        else:
+            self._terminated.set_exception(error)
+
+    def _abort(self, error: BaseException) -> None:
+        """Something happened that it does not survive."""
+        self._close_resources()
+        self._finish(error)
+
+    # --- resources
+
+    def register_resource(self, resource: C) -> C:
+        """Close it before ``on_stop`` is called; gives it back (Flink: E.7)."""
+        if not callable(getattr(resource, "close", None)):
+            raise ArgumentTypeError(f"a resource needs a method close(), and {resource!r} has none")
+        if self._resources is None:
+            resource.close()
+            raise IllegalStateError(
+                f"endpoint {self.endpoint_id!r} has closed its resources; {resource!r} was, too"
+            )
+        self._resources.append(resource)
+        return resource
+
+    def unregister_resource(self, resource: Closeable) -> bool:
+        """Whoever calls this closes it; whether it was registered."""
+        if self._resources is None or resource not in self._resources:
+            return False
+        self._resources.remove(resource)
+        return True
+
+    def _close_resources(self) -> BaseException | None:
+        """Close all, last first; the first error."""
+        resources, self._resources = self._resources, None
+        failure: BaseException | None = None
+        for resource in reversed(resources or []):
+            try:
+                resource.close()
+            except Exception as error:
+                if failure is None:
+                    failure = RpcError(f"closing the resource {resource!r} failed: {error}")
+                    failure.__cause__ = error
+        return failure
+
+    # --- the main thread
+
+    def validate_runs_in_main_thread(self) -> None:
+        """IllegalStateError anywhere else.  Always on: it costs a comparison (Flink: E.11)."""
+        if not self._inbox.in_turn():
+            raise IllegalStateError(
+                f"this must run in the main thread of endpoint {self._inbox.name!r}, and does not: "
+                "use run_async, call_async or the main_thread_executor"
+            )
+
+    @property
+    def main_thread_executor(self) -> MainThreadExecutor:
+        """Runs functions in the main thread, now or later."""
+        if self._executor is None:
+            executor = MainThreadExecutor(self._inbox)
+            if self._resources is None:
+                executor.close()
+            else:
+                self._resources.append(executor)
+            self._executor = executor
+        return self._executor
+
+    def run_async(self, function: Callable[[], object]) -> None:
+        """Run it in the main thread; what it raises is logged (Flink: E.13)."""
+        self._inbox.post(Task(_callable(function)))
+
+    def call_async(self, function: Callable[[], T], timeout: DurationLike) -> RpcFuture[T]:
+        """Call it in the main thread; RpcTimeoutError when that takes longer (Flink: E.13)."""
+        future: TimedFuture[T] = TimedFuture()
+        task = Task(_callable(function), future)
+        millis = to_millis(timeout, "timeout", minimum=0)
+        start_deadline(future, self.service.deadlines, millis)
+        self._inbox.post(task)
+        return future
+
+    def schedule_run_async(
+        self, function: Callable[[], object], delay: DurationLike
+    ) -> RpcFuture[Any]:
+        """Run it in the main thread after ``delay``; cancel the future to keep it from that."""
+        return self.main_thread_executor.schedule(function, delay)
+
+
+def _callable(function: Callable[[], T]) -> Callable[[], T]:
+    if not callable(function):
+        raise ArgumentTypeError(f"a function without parameters was expected, not {function!r}")
+    return function
+
+
+class FencedRpcEndpoint(RpcEndpoint):
+    """An endpoint that answers only who knows its token (Flink: E.26).
+
+    The token is fixed: an endpoint of another leadership is another endpoint.  Calls with another
+    token get a FencingTokenError, calls without one an UnknownMessageError; tells are dropped.
+    For callers in other processes the token must be a value that travels.
+    """
+
+    def __init__(
+        self,
+        service: RpcService,
+        endpoint_id: str | None = None,
+        fencing_token: Any = None,
+        *,
+        own_thread: bool = False,
+    ) -> None:
+        if fencing_token is None:
+            raise IllegalArgumentError(
+                f"{type(self).__name__} is fenced and needs a fencing_token that is not None"
+            )
+        self._set_up(service, endpoint_id, fencing_token, own_thread)
+
+    @property
+    def fencing_token(self) -> Any:
+        """The token, which never changes."""
+        return self._inbox.token

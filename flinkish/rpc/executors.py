@@ -1,0 +1,148 @@
+"""Functions that run later, or in the main thread of an endpoint."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from flinkish._core.rpc_future import RpcFuture
+from flinkish._core.rpc_inbox import Inbox, Task
+from flinkish.common.durations import DurationLike, to_millis
+from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
+from flinkish.time import ProcessingTimeService, ScheduledFuture
+
+__all__ = ["MainThreadExecutor", "ScheduledExecutor", "call_later"]
+
+T = TypeVar("T")
+_LOG = logging.getLogger("flinkish.rpc")
+
+
+def call_later(
+    timers: ProcessingTimeService, millis: int, call: Callable[[], object], future: RpcFuture[Any]
+) -> None:
+    """``call()`` after so many ms, never before, unless ``future`` has been cancelled."""
+    at = timers.get_current_processing_time() + millis
+    timer = timers.register_timer(at, lambda _: call())
+
+    def ended(future: RpcFuture[Any]) -> None:
+        if future.cancelled():
+            timer.cancel()
+
+    future.add_done_callback(ended)
+
+
+class MainThreadExecutor:
+    """Runs functions in the main thread of one endpoint (Flink: E.12).
+
+    Threading: safe from any thread.  After ``close``, which the endpoint calls before its
+    ``on_stop``, what is scheduled is ignored with a warning; ``execute`` works until the end.
+    """
+
+    def __init__(self, inbox: Inbox) -> None:
+        self._inbox = inbox
+        self._closed = False
+
+    def execute(self, function: Callable[[], object]) -> None:
+        """Run it soon; what it raises is logged."""
+        self._inbox.post(Task(_callable(function)))
+
+    def submit(self, function: Callable[[], T]) -> RpcFuture[T]:
+        """Call it soon; the future gets what comes of it."""
+        future: RpcFuture[T] = RpcFuture()
+        self._inbox.post(Task(_callable(function), future))
+        return future
+
+    def schedule(self, function: Callable[[], T], delay: DurationLike) -> RpcFuture[T]:
+        """Call it after ``delay``; cancelling the future before keeps it from that."""
+        millis = to_millis(delay, "delay", minimum=0)
+        future: RpcFuture[T] = RpcFuture()
+        task = Task(_callable(function), future)
+
+        def due() -> None:
+            if self._closed:
+                self._ignore(function, future)
+            else:
+                self._inbox.post(task)
+
+        if self._closed:
+            self._ignore(function, future)
+        elif millis == 0:
+            due()
+        else:
+            call_later(self._inbox.home.timers, millis, due, future)
+        return future
+
+    def schedule_at_fixed_rate(self, *_: object) -> None:
+        """Not offered (Flink: E.12): schedule the next run at the end of each."""
+        raise UnsupportedOperationError(
+            "the main thread of an endpoint runs nothing periodically: let the function schedule "
+            "itself again at its end"
+        )
+
+    schedule_with_fixed_delay = schedule_at_fixed_rate
+
+    def _ignore(self, function: object, future: RpcFuture[Any]) -> None:
+        _LOG.warning(
+            "%r is not run: the main-thread executor of endpoint %r is closed",
+            function,
+            self._inbox.name,
+        )
+        future.cancel()
+
+    def close(self) -> None:
+        """Ignore what is scheduled."""
+        self._closed = True
+
+
+class ScheduledExecutor:
+    """Runs functions later, on the timer thread of the service (Flink: E.28).
+
+    They should be short: all share one thread.  Periodic futures end only by ``cancel``.
+    """
+
+    def __init__(self, timers: ProcessingTimeService) -> None:
+        self._timers = timers
+
+    def execute(self, function: Callable[[], object]) -> None:
+        """Run it soon."""
+        self.schedule(function, 0)
+
+    def schedule(self, function: Callable[[], T], delay: DurationLike) -> RpcFuture[T]:
+        """Call it after ``delay``, never before."""
+        millis = to_millis(delay, "delay", minimum=0)
+        future: RpcFuture[T] = RpcFuture()
+        _callable(function)
+
+        def due() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                result = function()
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+        call_later(self._timers, millis, due, future)
+        return future
+
+    def schedule_at_fixed_rate(
+        self, function: Callable[[], object], initial_delay: DurationLike, period: DurationLike
+    ) -> ScheduledFuture:
+        """Run it at fixed times; what it raises is logged, and it goes on."""
+        _callable(function)
+        return self._timers.schedule_at_fixed_rate(lambda _: function(), initial_delay, period)
+
+    def schedule_with_fixed_delay(
+        self, function: Callable[[], object], initial_delay: DurationLike, delay: DurationLike
+    ) -> ScheduledFuture:
+        """Run it with this pause between two runs."""
+        _callable(function)
+        return self._timers.schedule_with_fixed_delay(lambda _: function(), initial_delay, delay)
+
+
+def _callable(function: object) -> Any:
+    if not callable(function):
+        raise ArgumentTypeError(f"a function without parameters was expected, not {function!r}")
+    return function

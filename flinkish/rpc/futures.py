@@ -1,0 +1,56 @@
+"""Futures of calls: light, and at home in asyncio."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+from flinkish._core.rpc_future import RpcFuture
+
+if TYPE_CHECKING:
+    import asyncio
+
+__all__ = ["RpcFuture", "awaiting", "completed", "failed"]
+
+
+def awaiting(future: RpcFuture[Any]) -> Generator[Any, None, Any]:
+    """What ``await future`` does: the loop is told when the future has ended."""
+    if not future.done():
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        ended: asyncio.Future[None] = loop.create_future()
+
+        def wake(_: object) -> None:
+            if not ended.done():
+                ended.set_result(None)
+
+        def tell(_: object) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(wake, None)
+
+        future.add_done_callback(tell)
+        try:
+            yield from ended
+        except asyncio.CancelledError:
+            future.cancel()
+            raise
+    if future.cancelled():
+        import asyncio
+
+        raise asyncio.CancelledError
+    return future.result()
+
+
+def completed(value: Any) -> RpcFuture[Any]:
+    """A future that has ended with this value."""
+    future: RpcFuture[Any] = RpcFuture()
+    future.set_result(value)
+    return future
+
+
+def failed(error: BaseException) -> RpcFuture[Any]:
+    """A future that has ended with this error."""
+    future: RpcFuture[Any] = RpcFuture()
+    future.set_exception(error)
+    return future

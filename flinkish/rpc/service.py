@@ -1,0 +1,344 @@
+"""The service: a process's, or an application's, place for endpoints."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from flinkish._core.rpc_calls import LocalPort
+from flinkish._core.rpc_future import Deadlines, RpcFuture
+from flinkish._core.rpc_inbox import Inbox
+from flinkish._core.timing_wheel import TimingWheel
+from flinkish.common.durations import DurationLike, to_millis
+from flinkish.common.errors import (
+    ArgumentTypeError,
+    HandshakeError,
+    IllegalArgumentError,
+    IllegalStateError,
+    RpcConnectionError,
+    RpcInvalidStateError,
+)
+from flinkish.rpc import words
+from flinkish.rpc.addresses import (
+    RpcAddress,
+    check_endpoint_id,
+    check_service_name,
+    is_pattern,
+    matches,
+)
+from flinkish.rpc.dead_letters import DeadLetters
+from flinkish.rpc.dispatcher import Dispatcher
+from flinkish.rpc.executors import ScheduledExecutor
+from flinkish.rpc.futures import completed, failed
+from flinkish.rpc.gateway import GatewayProxy, RpcGateway, gateways_of, proxy_of
+from flinkish.rpc.statistics import RpcStatistics
+from flinkish.time import SystemProcessingTimeService
+
+if TYPE_CHECKING:
+    from flinkish.rpc.endpoint import RpcEndpoint
+
+__all__ = ["RpcService"]
+
+Proxy = TypeVar("Proxy", bound=RpcGateway)
+_LOG = logging.getLogger("flinkish.rpc")
+
+
+def _clock_ms() -> int:
+    return time.monotonic_ns() // 1_000_000
+
+
+class RpcService:
+    """Runs endpoints and connects to those of others.
+
+    ``name`` is the first part of its endpoints' addresses.  ``ask_timeout`` is the time limit of
+    asks that say nothing else.  ``force_serialization`` lets local calls go through bytes, to test
+    as if the endpoint were remote.  ``mails_per_turn`` letters at most are delivered to an endpoint
+    before others have their turn on one of ``dispatcher_threads`` threads.  ``capture_call_sites``
+    adds to a time-out where the call was made, for about 30 us a call (Flink: E.22).
+
+    Threading: safe from any thread.  A forked child makes its own.
+
+    Life cycle: ``close_async`` ends all endpoints, waits for every ``on_stop``, then frees threads
+    and sockets; it is a context manager that does so (Flink: E.27).
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        ask_timeout: DurationLike = 10_000,
+        force_serialization: bool = False,
+        dispatcher_threads: int = 2,
+        mails_per_turn: int = 64,
+        capture_call_sites: bool = False,
+    ) -> None:
+        self.name = check_service_name(name)
+        self.ask_timeout_ms = to_millis(ask_timeout, "ask_timeout", minimum=1)
+        self.dead_letters = DeadLetters()
+        self.timers = SystemProcessingTimeService(
+            self._timer_failed, name=f"{name}-rpc-timers", clock=_clock_ms
+        )
+        self.deadlines = Deadlines(TimingWheel(1, 512, _clock_ms()), self._wake_at)
+        self._serialize = force_serialization
+        self._capture = capture_call_sites
+        self._dispatcher = Dispatcher(f"{name}-rpc", dispatcher_threads, mails_per_turn)
+        self._inboxes: dict[str, Inbox] = {}
+        self._lock = threading.Lock()
+        self._closed: RpcFuture[None] | None = None
+        self._pid = os.getpid()
+        self._prefix = f"flinkish://{name}/user/rpc/"
+
+    # --- what it is
+
+    @property
+    def hostname(self) -> str:
+        """The host that others reach it at."""
+        return "localhost"
+
+    def address_of(self, endpoint_id: str) -> str:
+        """The address of an endpoint of this service, whether there is one or not."""
+        return self._prefix + endpoint_id
+
+    @property
+    def scheduled_executor(self) -> ScheduledExecutor:
+        """Runs functions later."""
+        return ScheduledExecutor(self.timers)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it takes no more endpoints and connections."""
+        return self._closed is not None
+
+    def statistics(self) -> RpcStatistics:
+        """What there is and was to do."""
+        return RpcStatistics(
+            endpoints=len(self._inboxes),
+            turns=self._dispatcher.turns,
+            letters=self._dispatcher.letters,
+            pending_asks=len(self.deadlines),
+            expired_asks=self.deadlines.expired,
+            dead_letters=self.dead_letters.count,
+        )
+
+    def __repr__(self) -> str:
+        state = "closed" if self.is_closed else "open"
+        return f"<RpcService {self.name!r} {state}, {len(self._inboxes)} endpoints>"
+
+    # --- endpoints
+
+    def start_server(
+        self, endpoint: RpcEndpoint, endpoint_id: str, *, token: Any, own_thread: bool
+    ) -> Inbox:
+        """Give an endpoint its inbox; what RpcEndpoint's constructor calls."""
+        self._check_open()
+        check_endpoint_id(endpoint_id)
+        with self._lock:
+            self._check_open()
+            if endpoint_id in self._inboxes:
+                raise IllegalArgumentError(
+                    f"service {self.name!r} has an endpoint {endpoint_id!r} already; a name is "
+                    "free again when the endpoint's termination_future has ended"
+                )
+            queue = self._dispatcher.queue(endpoint_id, own_thread)
+            inbox = self._inboxes[endpoint_id] = Inbox(queue, self, endpoint_id, endpoint, token)
+        return inbox
+
+    def stop_server(self, endpoint: RpcEndpoint) -> RpcFuture[None]:
+        """The same as the endpoint's ``close_async``."""
+        return endpoint.close_async()
+
+    def forget(self, inbox: Inbox) -> None:
+        """An endpoint has ended: its name is free."""
+        with self._lock:
+            if self._inboxes.get(inbox.name) is inbox:
+                del self._inboxes[inbox.name]
+        self._dispatcher.release(inbox.name)
+
+    def endpoint_of(self, inbox: Inbox) -> Any:
+        """The endpoint behind an inbox; RecipientUnreachableError when it has ended."""
+        if inbox.target is None:
+            raise words.unreachable(inbox, "a function")
+        return inbox.target
+
+    def local_port(self, inbox: Inbox, token: Any) -> LocalPort:
+        """Where gateways to an endpoint of this service send to."""
+        return LocalPort(
+            inbox,
+            self,
+            self.address_of(inbox.name),
+            self.hostname,
+            token,
+            self.ask_timeout_ms,
+            self.deadlines,
+            self._capture,
+            self._serialize,
+        )
+
+    def endpoint_failed(self, inbox: Inbox, error: BaseException) -> None:
+        """An endpoint met what it does not survive (Flink: E.29, E.30)."""
+        endpoint = inbox.target
+        _LOG.error("endpoint %r failed and is ended", inbox.name, exc_info=error)
+        if endpoint is not None:
+            endpoint._abort(error)
+        if not isinstance(error, RpcInvalidStateError):
+            self.close_async()
+
+    # --- connecting
+
+    def connect(
+        self, address: str, gateway: type[Proxy], fencing_token: Any = None
+    ) -> RpcFuture[Proxy]:
+        """A gateway to the endpoint at ``address``, whose last part may be a pattern.
+
+        Fails with RpcConnectionError if there is none, with HandshakeError if it does not offer
+        the gateway (Flink: E.24).  Whether the token is right shows at the first call (E.26).
+        """
+        self._check_open()
+        if not (isinstance(gateway, type) and issubclass(gateway, RpcGateway)):
+            raise ArgumentTypeError(
+                f"connect needs a subclass of RpcGateway, not {gateway!r}: "
+                "connect(address, Gateway[, fencing_token])"
+            )
+        if issubclass(gateway, GatewayProxy):
+            raise ArgumentTypeError(f"connect needs the gateway itself, not {gateway!r}")
+        parsed = RpcAddress.parse(address)
+        if not self._is_mine(parsed):
+            return self._connect_remote(parsed, gateway, fencing_token)
+        try:
+            inbox = self.find(parsed.endpoint)
+            endpoint = self.endpoint_of(inbox)
+            if not isinstance(endpoint, gateway):
+                raise self.not_offered(inbox, endpoint, gateway.__name__)
+        except Exception as error:
+            return failed(error)
+        return completed(proxy_of(gateway, self.local_port(inbox, fencing_token)))
+
+    def resolve_one(self, path: str) -> RpcFuture[str]:
+        """The full address of the running endpoint that a path or pattern means (Flink: E.9).
+
+        ``path`` is an address, or ``/user/rpc/ENDPOINT`` or ENDPOINT of this service.
+        """
+        self._check_open()
+        if "://" not in path:
+            path = self.address_of(path.removeprefix("/user/rpc/"))
+        parsed = RpcAddress.parse(path)
+        if not self._is_mine(parsed):
+            return self._resolve_remote(parsed)
+        try:
+            return completed(self.address_of(self.find(parsed.endpoint).name))
+        except RpcConnectionError as error:
+            return failed(error)
+
+    def find(self, endpoint_id: str) -> Inbox:
+        """The endpoint of this name, or a running one that fits the pattern."""
+        with self._lock:
+            inbox = self._inboxes.get(endpoint_id)
+            if inbox is None and is_pattern(endpoint_id):
+                fitting = [i for name, i in self._inboxes.items() if matches(name, endpoint_id)]
+                # One that runs, if there is one: others may be stopped, or not started yet.
+                inbox = max(fitting, key=lambda i: i.life_code == 1, default=None)
+            known = sorted(self._inboxes)[:8]
+        if inbox is None:
+            raise RpcConnectionError(
+                f"Could not connect to rpc endpoint under address {self.address_of(endpoint_id)}: "
+                f"no such endpoint; service {self.name!r} has {', '.join(known) or 'none'}"
+            )
+        return inbox
+
+    @staticmethod
+    def not_offered(inbox: Inbox, endpoint: object, gateway: str) -> HandshakeError:
+        """The error for a gateway that an endpoint does not implement."""
+        has = ", ".join(kind.__name__ for kind in gateways_of(type(endpoint))) or "none"
+        return HandshakeError(
+            f"endpoint {inbox.name!r} does not offer the gateway {gateway}; it offers {has}"
+        )
+
+    def _is_mine(self, address: RpcAddress) -> bool:
+        return address.host is None and address.name == self.name
+
+    def _connect_remote(
+        self, address: RpcAddress, gateway: type[Proxy], token: Any
+    ) -> RpcFuture[Proxy]:
+        return failed(
+            RpcConnectionError(
+                f"Could not connect to rpc endpoint under address {address}: this is service "
+                f"{self.name!r}"
+            )
+        )
+
+    def _resolve_remote(self, address: RpcAddress) -> RpcFuture[str]:
+        return failed(RpcConnectionError(f"{address} is not an address of service {self.name!r}"))
+
+    # --- time
+
+    def _wake_at(self, at_ms: int) -> None:
+        try:
+            self.timers.register_timer(at_ms - 1, lambda _: self.deadlines.expire())
+        except IllegalStateError:
+            self.deadlines.abandon(words.service_closed(self.name))
+
+    def _timer_failed(self, error: BaseException) -> None:
+        _LOG.error("a function on the timer thread of service %r raised", self.name, exc_info=error)
+
+    # --- the end
+
+    def _check_open(self) -> None:
+        if self._pid != os.getpid():
+            raise IllegalStateError(
+                f"the service {self.name!r} was made in process {self._pid}, before a fork: make a "
+                "new RpcService in this process"
+            )
+        if self._closed is not None:
+            raise IllegalStateError(f"RpcService is stopped: {self.name!r}")
+
+    def close_async(self) -> RpcFuture[None]:
+        """End all endpoints, then the service; the future fails if an ``on_stop`` did."""
+        with self._lock:
+            if self._closed is not None:
+                return self._closed
+            closed = self._closed = RpcFuture()
+            inboxes = [*self._inboxes.values()]
+        left = len(inboxes)
+        failures: list[BaseException] = []
+        lock = threading.Lock()
+
+        def ended(future: RpcFuture[None]) -> None:
+            nonlocal left
+            error = future.exception()
+            with lock:
+                left -= 1
+                if error is not None:
+                    failures.append(error)
+                last = left == 0
+            if last:
+                self._tear_down(closed, failures)
+
+        futures = [endpoint.close_async() for i in inboxes if (endpoint := i.target) is not None]
+        left = len(futures)
+        for future in futures:
+            future.add_done_callback(ended)
+        if not futures:
+            self._tear_down(closed, failures)
+        return closed
+
+    def _tear_down(self, closed: RpcFuture[None], failures: list[BaseException]) -> None:
+        self._dispatcher.close()
+        self.timers.shutdown()
+        self.deadlines.abandon(words.service_closed(self.name))
+        if failures:
+            closed.set_exception(failures[0])
+        else:
+            closed.set_result(None)
+
+    def close(self) -> None:
+        """``close_async``, and wait for it."""
+        self.close_async().result()
+
+    def __enter__(self) -> RpcService:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

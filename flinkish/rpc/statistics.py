@@ -1,0 +1,24 @@
+"""What a service has done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["RpcStatistics"]
+
+
+@dataclass(frozen=True)
+class RpcStatistics:
+    """Counts of a service since it was made; ``endpoints`` and ``pending_asks`` are of now.
+
+    ``letters`` is what the common dispatcher threads delivered, in ``turns``; ``pending_asks`` are
+    unanswered, local and remote; ``expired_asks`` got no answer in time; ``dead_letters`` reached
+    no endpoint.
+    """
+
+    endpoints: int
+    turns: int
+    letters: int
+    pending_asks: int
+    expired_asks: int
+    dead_letters: int

@@ -13,6 +13,7 @@ try:
 except ImportError as error:
     raise MissingDependencyError.of("pyspark", feature="flinkish.spark", extra="spark") from error
 
+from flinkish.spark.async_map import async_map
 from flinkish.spark.data_stream import DataStream, KeyedStream, ProcessedStream
 from flinkish.spark.plan import StateSettings
 from flinkish.spark.session import SETTINGS, configure
@@ -26,6 +27,7 @@ __all__ = [
     "ProcessedStream",
     "StateSettings",
     "TaskResults",
+    "async_map",
     "configure",
     "register_source",
     "run_task",

@@ -9,18 +9,16 @@ its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from typing import Any
 
 import pyarrow as pa
 
-from flinkish._core.columns import RecordMismatch, columns_from_rows
 from flinkish.common.elements import StreamElement, StreamRecord
-from flinkish.common.errors import IllegalArgumentError, SchemaMismatchError
+from flinkish.common.errors import IllegalArgumentError
 from flinkish.common.output_tag import OutputTag
-from flinkish.spark.task_plan import TaskPlan
-from flinkish.spark.type_mapping import converter
+from flinkish.spark.task_encoders import Encoder
 
 __all__ = ["TaskOutput"]
 
@@ -39,46 +37,20 @@ _ROOM: Future[None] = Future()
 _ROOM.set_result(None)
 
 
-class _Column:
-    """One output on its way: values, and what has become of those before them."""
+class _Lane:
+    """One output on its way: values, and what makes columns of them."""
 
-    def __init__(
-        self, plan: TaskPlan, index: int | None, what: str, schema: pa.Schema, kind: Any
-    ) -> None:
+    def __init__(self, encoder: Encoder) -> None:
         self.values: list[Any] = []
-        self._plan = plan
-        self._index = index
-        self._what = what
-        self._schema = schema
-        self._convert = None if kind is None else converter(kind)
-
-    def batch(self, values: list[Any]) -> pa.RecordBatch:
-        """Values as Spark gets them; SchemaMismatchError shows the one that does not fit."""
-        try:
-            if self._convert is not None:
-                values = [self._convert(value) for value in values]
-            batch = columns_from_rows(values, self._schema, time_zone=self._plan.time_zone)
-        except RecordMismatch as error:
-            declared = ", ".join(f"{field.name} {field.type}" for field in self._schema)
-            raise SchemaMismatchError(
-                f"{self._what} of task {self._plan.name!r} was declared as {declared}, and its "
-                f"operator gave {error.row}: {error}",
-                value=error.row,
-                schema=declared,
-            ) from error
-        if self._index is None:
-            return batch
-        columns = self._plan.columns
-        structs = [pa.nulls(batch.num_rows, kind) for kind in columns.types]
-        structs[self._index] = pa.StructArray.from_arrays(batch.columns, fields=list(self._schema))
-        return pa.RecordBatch.from_arrays(structs, schema=columns)
+        self.encode = encoder.encode
 
 
 class TaskOutput:
     """Collects what the operator of a task emits.
 
-    ``clock`` gives ms; ``call_at(ms, function)`` calls back on the task's thread; ``suspend()``
-    asks the mailbox loop to return soon.
+    ``encoders`` make columns of it; that of the main output is under None.  ``clock`` gives ms;
+    ``call_at(ms, function)`` calls back on the task's thread; ``suspend()`` asks the mailbox loop
+    to return soon.
 
     It is not available from when a batch is due until Spark took it.
 
@@ -87,7 +59,7 @@ class TaskOutput:
 
     def __init__(
         self,
-        plan: TaskPlan,
+        encoders: Mapping[OutputTag | None, Encoder],
         clock: Callable[[], int],
         call_at: Callable[[int, Callable[[], None]], object],
         suspend: Callable[[], object],
@@ -95,16 +67,8 @@ class TaskOutput:
         self._clock = clock
         self._call_at = call_at
         self._suspend = suspend
-        sided = bool(plan.sides)
-        self._main = _Column(
-            plan, 0 if sided else None, "the main output", plan.output, plan.output_type
-        )
-        self._columns: dict[OutputTag | None, _Column] = {None: self._main}
-        for index, side in enumerate(plan.sides):
-            what = f"the side output {side.tag.tag_id!r}"
-            self._columns[side.tag] = _Column(
-                plan, index + 1, what, side.schema, side.tag.type_info
-            )
+        self._lanes = {tag: _Lane(encoder) for tag, encoder in encoders.items()}
+        self._main = self._lanes[None]
         self._waiting: list[pa.RecordBatch] = []
         self._rows = self._bytes = 0
         self._since: int | None = None  # when the first of the waiting values came
@@ -134,17 +98,17 @@ class TaskOutput:
         self, tag: OutputTag | None, values: list[Any], timestamps: list[int | None]
     ) -> None:
         """As declared."""
-        column = self._columns.get(tag)
-        if column is None:
-            known = ", ".join(repr(each) for each in self._columns if each is not None) or "none"
+        lane = self._lanes.get(tag)
+        if lane is None:
+            known = ", ".join(repr(each) for each in self._lanes if each is not None) or "none"
             raise IllegalArgumentError(
                 f"a value was emitted to {tag!r}, and the side outputs of the task are {known}: "
                 "name it in side_outputs"
             )
-        column.values += values
+        lane.values += values
         if values and self._since is None:
             self._begin()
-        if len(column.values) >= _BLOCK:
+        if len(lane.values) >= _BLOCK:
             self._ask()
 
     def is_available(self) -> bool:
@@ -163,10 +127,12 @@ class TaskOutput:
         It is available again when the last of them was taken.
         """
         self._asked = False
-        for column in self._columns.values():
-            values, column.values = column.values, []
+        for lane in self._lanes.values():
+            values, lane.values = lane.values, []
             for start in range(0, len(values), _BLOCK):
-                batch = column.batch(values[start : start + _BLOCK])
+                batch = lane.encode(values[start : start + _BLOCK])
+                if batch.num_rows == 0:
+                    continue
                 self._waiting.append(batch)
                 self._rows += batch.num_rows
                 self._bytes += batch.nbytes

@@ -10,6 +10,7 @@ import pyarrow as pa
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.operators import StreamOperator
+from flinkish.spark.task_encoders import Encoder, RowEncoder, StructEncoder
 
 __all__ = ["MAIN_COLUMN", "SideOutput", "TaskPlan", "side_column"]
 
@@ -59,3 +60,21 @@ class TaskPlan:
             for index, side in enumerate(self.sides)
         ]
         return pa.schema(structs)
+
+    def main_rows(self) -> RowEncoder:
+        """What makes rows of the main output."""
+        what = f"the main output of task {self.name!r}"
+        return RowEncoder(what, self.output, self.output_type, self.time_zone)
+
+    def encoders(self) -> dict[OutputTag | None, Encoder]:
+        """What makes columns of the values of each output, the main one under None."""
+        main = self.main_rows()
+        if not self.sides:
+            return {None: main}
+        columns = self.columns
+        encoders: dict[OutputTag | None, Encoder] = {None: StructEncoder(main, columns, 0)}
+        for index, side in enumerate(self.sides):
+            what = f"the side output {side.tag.tag_id!r} of task {self.name!r}"
+            rows = RowEncoder(what, side.schema, side.tag.type_info, self.time_zone)
+            encoders[side.tag] = StructEncoder(rows, columns, index + 1)
+        return encoders

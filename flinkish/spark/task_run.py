@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from operator import itemgetter
+from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -34,7 +35,7 @@ from flinkish.spark.task_plan import TaskPlan
 from flinkish.task import OneInputStreamTask, StopMode, TaskState
 from flinkish.time import ProcessingTimeService, SystemProcessingTimeService
 
-__all__ = ["SparkTask", "Subtask", "task_function"]
+__all__ = ["HoldsElements", "SparkTask", "Subtask", "task_function"]
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -58,6 +59,20 @@ class Subtask:
         """That of the Spark task which this process runs."""
         context = TaskContext.get()
         return cls() if context is None else cls(context.partitionId(), context.attemptNumber())
+
+
+@runtime_checkable
+class HoldsElements(Protocol):
+    """An operator that gives some elements later than it takes them.
+
+    When the input has ended, its task waits until it holds none, and only then has it finish.
+    Meanwhile all goes on as before: results leave as they come, timers fire, and what would be
+    tried again later is.  Without this the end of each micro-batch would cut that short.
+    """
+
+    def num_held(self) -> int:
+        """How many elements it holds.  A mail or a timer must be on its way for each."""
+        ...
 
 
 def task_function(plan: TaskPlan) -> Callable[[Batches], Batches]:
@@ -90,7 +105,7 @@ class SparkTask(OneInputStreamTask):
             self.report_throwable, name=f"{plan.name}-timer"
         )
         self._collected = TaskOutput(
-            plan,
+            plan.encoders(),
             self._clocks.get_current_processing_time,
             self._call_at,
             self._return_soon,
@@ -135,6 +150,10 @@ class SparkTask(OneInputStreamTask):
         while not self._rows.ended:
             self._processor.run_mailbox_loop()
             yield from self._collected.take()
+        if isinstance(self.operator, HoldsElements):
+            while self.operator.num_held():
+                self._processor.main_mailbox_executor.yield_()
+                yield from self._collected.take()
         self._end_data(StopMode.DRAIN)
         self._after_invoke()
         yield from self._collected.take(all_of_it=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructField, StructType
@@ -177,12 +177,18 @@ class TaskResults:
         plan: TaskPlan,
         output: StructType,
         sides: Sequence[tuple[SideOutput, StructType]],
+        others: Sequence[StructField] = (),
     ) -> TaskResults:
-        """The results of a plan on these rows."""
+        """The results of a plan on these rows; ``others`` are columns that are no outputs."""
         results = cls(rows, output, sides)
         columns = [StructField(name, kind) for name, kind in results._columns.items()]
+        columns += others
         results._frame = rows.mapInArrow(task_function(plan), StructType(columns))
         return results
+
+    def observe(self, observation: Observation | str, *sums: Column) -> None:
+        """Have Spark sum up what the task says of itself."""
+        self._frame = self._frame.observe(observation, *sums)
 
     def to_df(self) -> DataFrame:
         """The main output."""

@@ -32,7 +32,7 @@ class Rig:
             "time_zone": "UTC",
         }
         self.output = TaskOutput(
-            TaskPlan(**given | plan),
+            TaskPlan(**given | plan).encoders(),
             lambda: self.now,
             lambda at, function: self.calls.append((at, function)),
             self.suspend,

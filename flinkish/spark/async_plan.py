@@ -1,0 +1,56 @@
+"""Asynchronous calls on a DataFrame: what workers must know of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from flinkish.common.output_tag import OutputTag
+from flinkish.spark.async_answers import COUNTERS, COUNTS_COLUMN, OnError
+from flinkish.spark.async_encoder import AnswerEncoder
+from flinkish.spark.task_encoders import Encoder
+from flinkish.spark.task_plan import MAIN_COLUMN, TaskPlan, side_column
+
+__all__ = ["AsyncPlan"]
+
+
+@dataclass(frozen=True)
+class AsyncPlan(TaskPlan):
+    """A task of asynchronous calls.
+
+    Its output is structs: the main output, failed rows if ``on_error`` is a tag (``sides`` has that
+    one), and what was counted, once at the end of a task.  ``kept`` are the columns of ``output``
+    that a failed row takes from its input.  With ``on_error="column"`` the last column of
+    ``output`` is the error.
+    """
+
+    on_error: OnError | OutputTag = "fail"
+    kept: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> pa.Schema:
+        """What the task gives Spark."""
+        structs = [pa.field(MAIN_COLUMN, pa.struct(list(self.output)))]
+        structs += [
+            pa.field(side_column(index), pa.struct(list(side.schema)))
+            for index, side in enumerate(self.sides)
+        ]
+        counts = pa.struct([(name, pa.int64()) for name in COUNTERS])
+        return pa.schema([*structs, pa.field(COUNTS_COLUMN, counts)])
+
+    def encoders(self) -> dict[OutputTag | None, Encoder]:
+        """What makes columns of answers: errors, too, come by the main output."""
+        sides = [side.schema for side in self.sides]
+        return {
+            None: AnswerEncoder(
+                f"the output of {self.name!r}",
+                self.columns,
+                self.output,
+                self.output_type,
+                "side" if isinstance(self.on_error, OutputTag) else self.on_error,
+                sides[0] if sides else self.output,
+                self.kept,
+                self.time_zone,
+            )
+        }

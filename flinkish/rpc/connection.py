@@ -214,10 +214,19 @@ class Connection(Outflow):
         except BlockingIOError:
             return
         if not size:
-            raise self._lost("the other side closed it")
+            raise self._closed()
         self.silent = 0
         self.received_bytes += size
         self.hear()
+
+    def _closed(self) -> RpcError:
+        if self._handshake is None:
+            return self._lost("the other side closed it")
+        hint = "it may want TLS" if self._tls is None else "it may not use TLS"
+        return HandshakeError(
+            f"{self.address} closed the connection before the handshake was done: is it a service "
+            f"of flinkish, and the same tls= given to both? Here {hint}"
+        )
 
     def _decrypt(self, size: int) -> None:
         buffer, tls = self._io.buffer, self._tls
@@ -233,7 +242,7 @@ class Connection(Outflow):
             if size < 0:
                 break
             if size == 0:
-                raise self._lost("the other side closed it")
+                raise self._closed()
             self._cut(size)
         if tls.outgoing.pending:
             self._write_cipher()
@@ -321,11 +330,12 @@ class Connection(Outflow):
 
     # --- heartbeats, on the I/O thread
 
-    def beat(self, patience: int) -> None:
-        """A heartbeat interval is over: ask a silent peer, and give up one that stays silent."""
+    def beat(self, patience: int, interval: float) -> None:
+        """``interval`` s are over: ask a silent peer, end one silent for ``patience`` of them."""
         self.silent += 1
         if self.silent > patience:
-            self._end(self._lost(f"nothing was heard of it for {patience} heartbeats"))
+            seconds = patience * interval
+            self._end(self._lost(f"it was silent for {seconds:g} s (see heartbeat_timeout)"))
             return
         if self.silent > 1:
             self.put_control(FrameKind.PING)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flinkish.common.errors import RpcConnectionError, RpcError
-from flinkish.rpc.io_thread import IoThread
+from flinkish.rpc.io_thread import IoThread, TimerHandle
 from flinkish.rpc.unix_sockets import path_beside, same_user
 
 __all__ = ["Backoff", "Dialer", "is_loopback", "resolve"]
@@ -98,9 +98,12 @@ class Dialer:
         self._reasons: list[str] = []
         self._sock: socket.socket | None = None
         self._over = False
+        self._timer: TimerHandle | None = None
 
     def start(self) -> None:
         """Begin; on the I/O thread.  Names are looked up on a thread of their own."""
+        if self._over:
+            return
         self._timer = self._io.call_later(self._timeout, self._late)
         host = self._address[0]
         try:
@@ -206,7 +209,8 @@ class Dialer:
                 sock.close()
             return
         self._over = True
-        self._timer.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         if sock is not None:
             self._done(sock, unix)
         elif error is not None:

@@ -104,10 +104,12 @@ class Routes:
         for future in self._waiting.pop(address, []):
             settle(future, None, error)
 
-    def remove(self, connection: Connection) -> None:
-        """It leads nowhere any more."""
+    def remove(self, connection: Connection, error: RpcError) -> None:
+        """It leads nowhere any more, maybe before anybody got it."""
         for address in [a for a, known in self._open.items() if known is connection]:
             del self._open[address]
+            for future in self._waiting.pop(address, []):
+                settle(future, None, error)
 
     def cancel(self, error: RpcError) -> None:
         """Dial no more; whoever waits for a dial gets this error."""

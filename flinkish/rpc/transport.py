@@ -108,10 +108,10 @@ class Transport:
             raise IllegalArgumentError(f"receive_window must be positive, not {receive_window}")
         interval = to_millis(heartbeat_interval, "heartbeat_interval", minimum=1)
         timeout = to_millis(heartbeat_timeout, "heartbeat_timeout", minimum=1)
-        if timeout <= interval:
+        if timeout < 2 * interval:
             raise IllegalArgumentError(
-                f"heartbeat_timeout ({timeout} ms) must be longer than heartbeat_interval "
-                f"({interval} ms)"
+                f"heartbeat_timeout must be twice heartbeat_interval ({interval} ms) or more, not "
+                f"{timeout} ms, or who is asked has no time to answer"
             )
         if tls is None and host is not None and not is_loopback(host):
             tls = TlsConfig.ephemeral()
@@ -336,7 +336,7 @@ class Transport:
             self._connections.discard(connection)
             self._traffic.lost += 1
             self._traffic.add(connection)
-            self._routes.remove(connection)
+            self._routes.remove(connection, error)
             if connection.lost_tells:
                 logger.warning(
                     "%d tells to %s were lost: %s", connection.lost_tells, connection.address, error
@@ -362,7 +362,7 @@ class Transport:
         for connection in self.connections():
             if frozen:
                 connection.silent = 0
-            connection.beat(self._patience)
+            connection.beat(self._patience, self._beat_seconds)
         io.call_later(self._beat_seconds, partial(self._beat, io))
 
     # --- the end

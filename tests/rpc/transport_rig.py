@@ -1,0 +1,76 @@
+"""Two transports in one process, and a handler that writes down what it hears."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from flinkish._core._testing_framing import EchoSink
+from flinkish._core.framing import FrameSink
+from flinkish.common.errors import RpcError
+from flinkish.rpc.connection import Connection
+from flinkish.rpc.transport import Transport
+
+SECRET = "the secret of all tests"
+
+
+def until(true: Callable[[], bool], what: str = "", seconds: float = 20.0) -> None:
+    """Wait for something that happens soon; no test depends on how soon."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, f"it did not happen: {what or true}"
+        time.sleep(0.002)
+
+
+class Recorder:
+    """Keeps frames, connections and their errors."""
+
+    def __init__(self, *, echo: bool = False) -> None:
+        self.echo = echo
+        self.sinks: dict[Connection, Any] = {}
+        self.connected: list[Connection] = []
+        self.lost: list[tuple[Connection, RpcError]] = []
+        self.threads: set[int] = set()
+
+    def sink(self, connection: Connection) -> FrameSink:
+        self.sinks[connection] = EchoSink(connection) if self.echo else FrameSink()
+        return self.sinks[connection]
+
+    def on_connected(self, connection: Connection) -> None:
+        self.threads.add(threading.get_ident())
+        self.connected.append(connection)
+
+    def on_lost(self, connection: Connection, error: RpcError) -> None:
+        self.threads.add(threading.get_ident())
+        self.lost.append((connection, error))
+
+    @property
+    def frames(self) -> list[tuple[int, int, int, int, int, bytes]]:
+        return [frame for sink in self.sinks.values() for frame in sink.frames]
+
+
+class Pair:
+    """A server that listens, a client that dials."""
+
+    def __init__(self, server: Transport, client: Transport, there: Recorder, here: Recorder):
+        self.server, self.client, self.there, self.here = server, client, there, here
+
+    def dial(self) -> Connection:
+        return self.client.dial(self.server.listen()).result(20)
+
+
+@contextmanager
+def pair(
+    *, echo: bool = False, server: dict[str, Any] | None = None, **both: Any
+) -> Iterator[Pair]:
+    """Options for both; ``server`` has those that only one side gets."""
+    there, here = Recorder(echo=echo), Recorder()
+    options = {"secret": SECRET} | both
+    first = Transport("server", there, **({"host": "127.0.0.1"} | options | (server or {})))
+    second = Transport("client", here, **options)
+    try:
+        yield Pair(first, second, there, here)
+    finally:
+        second.close().result(20)
+        first.close().result(20)

@@ -7,6 +7,7 @@ Uses: ``_core``, ``common``, ``metrics``, ``mailbox``, ``time``, ``state``, ``fu
 Must not: know Spark, tasks or harnesses, or start a thread other than those of asynchronous calls.
 """
 
+from flinkish.operators.async_batch import AsyncBatchWaitOperator
 from flinkish.operators.async_settings import AsyncStatistics
 from flinkish.operators.async_wait import AsyncWaitOperator
 from flinkish.operators.base import (
@@ -25,6 +26,7 @@ from flinkish.operators.snapshot import OperatorSnapshot
 from flinkish.operators.window import WindowOperator, WindowOperatorBuilder
 
 __all__ = [
+    "AsyncBatchWaitOperator",
     "AsyncStatistics",
     "AsyncWaitOperator",
     "BatchOutput",

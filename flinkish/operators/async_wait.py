@@ -6,8 +6,8 @@
     Arrivals mail   -> settle: retry, fail, or ElementQueue.complete -> emit
 
 Invariants, besides those of `async_calls`:
-  W1  Every element that was taken in is in the queue or in the backlog until it is emitted, and
-      nowhere else; so they are the snapshot, and an element is emitted once.
+  W1  Every element that was taken in is in the queue or in the backlog, or gathered for a batch,
+      until it is emitted, and nowhere else.  So they are the snapshot, and each is emitted once.
   W2  The backlog is what a restore brought and what has no room yet.  While there is any, nothing
       new is taken in: the order holds, and a restore waits for nobody (Flink: D.13).
   W3  A call that is overdue is never tried again (D.19).  Its timeout and the end of its attempt
@@ -18,7 +18,7 @@ Invariants, besides those of `async_calls`:
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from contextvars import copy_context
 from typing import Any
@@ -88,6 +88,7 @@ class AsyncWaitOperator(StreamOperator):
         self._backlog: deque[StreamRecord | Watermark] = deque()
         self._waiting: dict[AsyncCall, int] = {}  # calls between two attempts, and their handles
         self._room = _READY
+        self._simple = self.settings.retry is None  # values are emitted whatever they are
         self._finishing = False
         self._timeouts = self._retries = self._failures = 0
 
@@ -155,7 +156,7 @@ class AsyncWaitOperator(StreamOperator):
 
     def snapshot_state(self, checkpoint_id: int) -> bytes:
         """Every element that is not emitted, in order (Flink: D.12)."""
-        self._require_open("snapshot_state")
+        self._require_state("snapshot_state")
         return dump_elements(self._unemitted())
 
     def _unemitted(self) -> list[StreamRecord | Watermark]:
@@ -167,8 +168,13 @@ class AsyncWaitOperator(StreamOperator):
                 elements += one.records
             else:
                 elements.append(one.records)
+        elements += self._gathered()
         elements += self._backlog
         return elements
+
+    def _gathered(self) -> Iterable[StreamRecord | Watermark]:
+        """What was taken in and is neither in the queue nor in the backlog."""
+        return ()
 
     def statistics(self) -> AsyncStatistics:
         """The operator at this moment."""
@@ -249,7 +255,7 @@ class AsyncWaitOperator(StreamOperator):
         """Take in what has come, as one mail (Flink: D.5, which takes one)."""
         arrivals = self._arrivals.items
         complete, cancel = self._queue.complete, self._timers.drop
-        simple = self.settings.retry is None
+        simple = self._simple
         for _ in range(min(len(arrivals), _AT_ONCE)):
             call, handle, error, results = arrivals.popleft()
             if simple and error is None and type(results) is list:
@@ -288,17 +294,22 @@ class AsyncWaitOperator(StreamOperator):
 
     def _emit(self) -> None:
         """Emit what comes out of the queue, and use the room for the backlog."""
-        queue, backlog = self._queue, self._backlog
+        queue = self._queue
         self._emitter.emit(*queue.emit_many(_AT_ONCE))
-        while backlog and not queue.is_full:
-            self._accept(backlog.popleft())
-            if len(queue) == queue.capacity and queue.has_completed:  # of watermarks, first in line
-                self._emitter.emit(*queue.emit_many(_AT_ONCE))
+        self._refill()
         if queue.has_completed or self._arrivals.items:
             self._arrivals.post()
         self._timers.settle()
         if not self._room.done() and self.is_available():
             self._room.set_result(None)
+
+    def _refill(self) -> None:
+        """Use the room there is for what waits outside of the queue."""
+        queue, backlog = self._queue, self._backlog
+        while backlog and not queue.is_full:
+            self._accept(backlog.popleft())
+            if len(queue) == queue.capacity and queue.has_completed:  # of watermarks, first in line
+                self._emitter.emit(*queue.emit_many(_AT_ONCE))
 
     def _fail(self, call: AsyncCall, error: BaseException) -> list[Any]:
         """What to emit for an element that failed for good; without on_failure fail the task."""

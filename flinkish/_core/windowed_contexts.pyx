@@ -9,6 +9,8 @@ from flinkish._core.keyed_state cimport (
     StateHandle,
     ValueCell,
 )
+from flinkish._core.state_rows cimport cell_at, header_of
+from flinkish._core.values cimport TAG_EMPTY
 
 cdef enum:
     HANDLES = 64    # descriptors remembered; a trigger that makes one at each call has no end of them
@@ -81,6 +83,26 @@ cdef class WindowTriggerContext:
                 "state of windows can be merged in on_merge of a trigger only"
             )
         merge_state(self.state(state_descriptor), self.table.current, self.merged)
+
+    def call_on_merge(self, on_merge, window, list rows not None):
+        """Call a trigger's `on_merge` for the current row, into which `rows` are merged."""
+        self.merged = rows
+        try:
+            on_merge(window, self)
+        finally:
+            self.merged = None
+
+    def current_row(self):
+        """The row of the current key and window."""
+        return self.timers.row()
+
+    def number_of_states(self):
+        """How many states of the current key and window hold anything."""
+        cdef uint32_t cell, row = self.timers.row()
+        cdef Py_ssize_t found = 0
+        for cell in range(header_of(&self.table.table).stride):
+            found += cell_at(&self.table.table, row, cell).tag != TAG_EMPTY
+        return found
 
 
 cdef class WindowContext:

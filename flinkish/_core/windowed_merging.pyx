@@ -151,11 +151,7 @@ cdef class MergingWindowedProcess(WindowedProcess):
                 rows.append(self.at.row)
         self.choose_object(key, result)
         if self.speaks == SPEAKS_ASKED:
-            self.triggers.merged = rows
-            try:
-                self.asked_merge(result, self.triggers)
-            finally:
-                self.triggers.merged = None
+            self.triggers.call_on_merge(self.asked_merge, result, rows)
         elif last > (self.table.watermark if self.speaks == SPEAKS_EVENT
                      else self.table.processing_time):
             self.timers.register(self.speaks == SPEAKS_EVENT, last, self.at.row)

@@ -61,6 +61,7 @@ class KeyedEngineOperator(KeyedOperator):
         environment = self.environment
         clock = environment.processing_time_service
         self._head: ProcessingTimeHead | None = None
+        self._opened: list[Any] = []
         timers = KeyedTimerService(
             self.table, 0, self._move_head, _NO_CLOCK if clock is None else None
         )
@@ -84,7 +85,6 @@ class KeyedEngineOperator(KeyedOperator):
         super().open()
         merge_services(self._services(), self._restored_services)
         self.table.processing_time = self._clock()
-        self._opened: list[Any] = []
         for function in self._functions():
             self._opened.append(function)
             try:

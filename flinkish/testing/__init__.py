@@ -1,7 +1,8 @@
 """What tests of functions and operators use: harnesses, and time by hand.
 
 Owns: harnesses around one operator, the test clock, a mailbox that runs step by step.
-Uses: ``_core``, ``common``, ``metrics``, ``mailbox``, ``time``, ``functions``, ``operators``.
+Uses: ``_core``, ``common``, ``metrics``, ``mailbox``, ``time``, ``functions``, ``operators``,
+``windowing``.
 Must not: be imported by any room, or need pytest.
 """
 
@@ -12,6 +13,7 @@ from flinkish.testing.harness import (
 )
 from flinkish.testing.mailbox import SteppingMailbox
 from flinkish.testing.processing_time import TestProcessingTimeService
+from flinkish.testing.trigger_harness import TriggerTestHarness
 
 __all__ = [
     "KeyedOneInputStreamOperatorTestHarness",
@@ -19,4 +21,5 @@ __all__ = [
     "ProcessFunctionTestHarnesses",
     "SteppingMailbox",
     "TestProcessingTimeService",
+    "TriggerTestHarness",
 ]

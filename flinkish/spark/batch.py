@@ -24,6 +24,7 @@ from flinkish.spark.operator_run import (
 )
 from flinkish.spark.packing import keyed_batch
 from flinkish.spark.plan import AFTER_WATERMARK, EVENT_TIME, KEY, OperatorPlan
+from flinkish.spark.vector_batch import run_windows
 
 __all__ = ["run_batch"]
 
@@ -47,7 +48,8 @@ def run_batch(frame: DataFrame, plan: OperatorPlan) -> DataFrame:
     times = [EVENT_TIME if plan.key_selector is not None else plan.event_time]
     order = [*keys, *(name for name in times if plan.timed and name is not None)]
     ordered = frame.repartition(*keys).sortWithinPartitions(*order)
-    return ordered.mapInArrow(_run_keys(plan), results_schema())
+    run = _run_keys(plan) if plan.vector is None else run_windows(plan)
+    return ordered.mapInArrow(run, results_schema())
 
 
 def _select_keys(plan: OperatorPlan) -> Callable[[Batches], Batches]:

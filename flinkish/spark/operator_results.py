@@ -18,6 +18,7 @@ from flinkish.spark.plan import EVENT_TIME, PHASE, OperatorPlan
 from flinkish.spark.processor import KeyGroupProcessor
 from flinkish.spark.schemas import arrow_schema
 from flinkish.spark.session import check_session
+from flinkish.spark.vector_packing import pack_rows_of
 
 __all__ = ["OperatorResults", "run_operator", "take_output"]
 
@@ -33,8 +34,9 @@ def run_operator(frame: DataFrame, plan: OperatorPlan) -> OperatorResults:
         )
     check_session(frame.sparkSession)
     # Packing needs all of the plan but the function, which may be large.
+    pack = packer(replace(plan, function=None), pack_rows_of(plan))
     results = (
-        frame.mapInArrow(packer(replace(plan, function=None)), PACKED_SCHEMA)
+        frame.mapInArrow(pack, PACKED_SCHEMA)
         .groupBy("slot")
         .transformWithState(
             KeyGroupProcessor(plan),

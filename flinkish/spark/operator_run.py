@@ -106,6 +106,13 @@ class OperatorRun:
         self.query_id = _local_property(context, "sql.streaming.queryId") or plan.definition
         self.table = table or StateTable()
         self.backend = KeyedStateBackend(self.table)
+        self._counted = dict.fromkeys(COUNTERS, 0)
+        self._key_group = 0
+        self._open(context)
+
+    def _open(self, context: TaskContext | None) -> None:
+        """Make the engine, open the function."""
+        plan = self._plan
         self._function: KeyedProcessFunction = plan.function
         timers = KeyedTimerService(
             self.table, refusal=None if plan.processing_time else _NO_PROCESSING_TIME
@@ -119,9 +126,7 @@ class OperatorRun:
             TimeDomain.EVENT_TIME,
             TimeDomain.PROCESSING_TIME,
         )
-        self._counted = dict.fromkeys(COUNTERS, 0)
         self._convert = converter(plan.output_type) if plan.output_type is not None else None
-        self._key_group = 0
         self._function.open(
             KeyedRuntimeContext(
                 self.backend,

@@ -29,14 +29,20 @@ __all__ = [
     "NULL_KEY_GROUP",
     "PACKED_SCHEMA",
     "SETTINGS_GROUP",
+    "PackRows",
+    "event_times",
     "keyed_batch",
+    "lost_rows",
+    "pack_table",
     "packer",
     "read_payload",
+    "tuple_keys",
     "unpacker",
     "write_payload",
 ]
 
 Batches = Iterator[pa.RecordBatch]
+PackRows = Callable[[OperatorPlan, pa.Table], Iterator[tuple[int, Any]]]
 
 PACKED_SCHEMA = "slot int, phase int, part int, seq int, payload binary"
 _NUMBERS = ("slot", "phase", "part", "seq")
@@ -53,8 +59,12 @@ _CHUNK_ROWS = 1_000_000
 _CHUNK_BYTES = 128 * 1024 * 1024
 
 
-def packer(plan: OperatorPlan) -> Callable[[Batches], Batches]:
-    """The function for `mapInArrow` that packs the rows of an operator's input."""
+def packer(plan: OperatorPlan, pack_rows: PackRows | None = None) -> Callable[[Batches], Batches]:
+    """The function for `mapInArrow` that packs the rows of an operator's input.
+
+    ``pack_rows`` makes the payloads of a table; `pack_table` does, if nothing else is said.
+    """
+    pack_rows = pack_rows or pack_table
 
     def pack(batches: Batches) -> Batches:
         context = TaskContext.get()
@@ -63,7 +73,7 @@ def packer(plan: OperatorPlan) -> Callable[[Batches], Batches]:
         for table in _chunks(batches):
             packed = [(slot_of(SETTINGS_GROUP), 0, part, 0, b"")] if sequence == 0 else []
             for phase, rows in _phases(plan, table):
-                for group, payload in pack_table(plan, rows):
+                for group, payload in pack_rows(plan, rows):
                     packed.append((slot_of(group), phase, part, sequence, payload))
                     sequence += 1
             columns = zip(*packed, strict=True)
@@ -121,14 +131,7 @@ def keyed_batch(
     the plan does not allow them; TimestampError for rows without event time.
     """
     batch = table.combine_chunks().to_batches()[0]
-    times: pa.Array | None = None
-    if plan.chained:
-        times = batch.column(EVENT_TIME)
-    elif plan.event_time is not None:
-        column = batch.column(plan.event_time)
-        if column.null_count:
-            raise _no_time(plan, batch, column)
-        times = pa.array(timestamps_ms(column))
+    times = event_times(plan, batch)
     keys: pa.Array | None = None
     if plan.key_selector is not None:
         keys, groups = _selected_keys(plan, batch)
@@ -142,7 +145,7 @@ def keyed_batch(
             nulls="mark",
             names=plan.key_columns,
         )
-        keys = None if single else _tuple_keys(columns, groups)
+        keys = None if single else tuple_keys(columns, groups)
     batch = batch.select(plan.schema.names)
     if keys is not None:
         batch = batch.append_column(KEY, keys)
@@ -151,9 +154,26 @@ def keyed_batch(
     missing = groups < 0
     if not missing.any():
         return batch, groups, None
+    return batch, groups, lost_rows(plan, batch, missing)
+
+
+def event_times(plan: OperatorPlan, batch: pa.RecordBatch) -> pa.Array | None:
+    """The event times (int64, ms) of a batch, or None when it has none; TimestampError."""
+    if plan.chained:
+        return batch.column(EVENT_TIME)
+    if plan.event_time is None:
+        return None
+    column = batch.column(plan.event_time)
+    if column.null_count:
+        raise _no_time(plan, batch, column)
+    return pa.array(timestamps_ms(column))
+
+
+def lost_rows(plan: OperatorPlan, batch: pa.RecordBatch, missing: np.ndarray) -> pa.RecordBatch:
+    """The rows that have no key; NullKeyError if the plan does not allow them."""
     if plan.null_keys == "fail":
         raise _null_key(plan, batch, missing)
-    return batch, groups, batch.filter(pa.array(missing))
+    return batch.filter(pa.array(missing))
 
 
 def _selected_keys(plan: OperatorPlan, batch: pa.RecordBatch) -> tuple[pa.Array, np.ndarray]:
@@ -176,7 +196,8 @@ def _selected_keys(plan: OperatorPlan, batch: pa.RecordBatch) -> tuple[pa.Array,
     return pa.array(encoded, pa.binary()), groups
 
 
-def _tuple_keys(columns: list[pa.Array], groups: np.ndarray) -> pa.Array:
+def tuple_keys(columns: list[pa.Array], groups: np.ndarray) -> pa.Array:
+    """Keys of several columns, encoded; null where the group is NULL_KEY_GROUP."""
     values = zip(*(RecordReader([column], ("key",)).values(0) for column in columns), strict=True)
     return pa.array(
         [pack_key(key) if group >= 0 else None for key, group in zip(values, groups, strict=True)],

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from flinkish.common.typeinfo import TypeInformation
+from flinkish.spark.vector_plan import VectorPlan
 
 __all__ = [
     "AFTER_WATERMARK",
@@ -57,7 +58,8 @@ class OperatorPlan:
     ``schema`` is that of the user's rows; packed batches have the columns KEY (unless the key is
     one of the user's columns, ``key_column``) and EVENT_TIME (when ``timed``) behind them.
     ``chained`` rows come from another operator, with its EVENT_TIME and PHASE.  ``definition``
-    stands for the query where Spark does not tell its id.
+    stands for the query where Spark does not tell its id.  ``vector`` is a vectorised window
+    operator, which runs instead of a function.
     """
 
     uid: str
@@ -78,6 +80,7 @@ class OperatorPlan:
     job_parameters: dict[str, str] = field(default_factory=dict)
     state: StateSettings = field(default_factory=StateSettings)
     definition: str = "batch"
+    vector: VectorPlan | None = None
 
     @property
     def timed(self) -> bool:

@@ -20,6 +20,7 @@ from flinkish.spark.packing import NULL_KEY_GROUP, SETTINGS_GROUP
 from flinkish.spark.placement import group_at
 from flinkish.spark.plan import AFTER_WATERMARK, BEFORE_WATERMARK, OperatorPlan
 from flinkish.spark.table_files import TableFiles
+from flinkish.spark.vector_run import VectorRun
 
 __all__ = ["KeyGroupProcessor"]
 
@@ -81,7 +82,8 @@ class KeyGroupProcessor(StatefulProcessor):
     def _opened(self) -> OperatorRun:
         # Not in init: the function belongs to the worker that runs it.
         if self._run is None:
-            self._run = OperatorRun(self._plan)
+            vectorised = self._plan.vector is not None
+            self._run = VectorRun(self._plan) if vectorised else OperatorRun(self._plan)
             files = TableFiles(self._run.query_id, self._plan.uid, self._plan.state.table_dir)
             if self._run.first_in_process():
                 files.collect()

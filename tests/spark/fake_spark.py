@@ -13,10 +13,11 @@ from pyspark.sql.types import StructType
 
 from flinkish.spark.batch import result_batch
 from flinkish.spark.operator_run import Result
-from flinkish.spark.packing import pack_table, unpacker
+from flinkish.spark.packing import unpacker
 from flinkish.spark.placement import slot_of
 from flinkish.spark.plan import MAIN, OperatorPlan, StateSettings
 from flinkish.spark.processor import KeyGroupProcessor
+from flinkish.spark.vector_packing import pack_rows_of
 
 SCHEMA = pa.schema([("key", pa.string()), ("n", pa.int64()), ("ts", pa.timestamp("us", "UTC"))])
 
@@ -79,6 +80,7 @@ class FakeSpark:
         self.state: dict[int, dict[str, Any]] = {}
         self.current: dict[str, Any] = {}
         self.counters: dict[str, int] = {}
+        self.clock = 1000
 
     # --- the handle
     def getMapState(self, name: str, key_schema: StructType, value_schema: StructType) -> Any:
@@ -123,16 +125,16 @@ class FakeSpark:
         processor = KeyGroupProcessor(operator)
         processor.init(self)  # type: ignore[arg-type]
         times = SimpleNamespace(
-            getCurrentWatermarkInMs=lambda: watermark, getCurrentProcessingTimeInMs=lambda: 1000
+            getCurrentWatermarkInMs=lambda: watermark,
+            getCurrentProcessingTimeInMs=lambda: self.clock,
         )
         results: list[Any] = []
         columns = zip(*rows, strict=True) if rows else ([], [], [])
         key, n, at = (list(column) for column in columns)
         arrays = [pa.array(key, pa.string()), pa.array(n, pa.int64())]
         arrays.append(pa.array(at, pa.timestamp("ms", "UTC")).cast(pa.timestamp("us", "UTC")))
-        packed = (
-            list(pack_table(operator, pa.Table.from_arrays(arrays, schema=SCHEMA))) if rows else []
-        )
+        table = pa.Table.from_arrays(arrays, schema=SCHEMA)
+        packed = list(pack_rows_of(operator)(operator, table)) if rows else []
         for call, (group, payload) in enumerate(packed):
             if call == stop_before:
                 raise TaskDied

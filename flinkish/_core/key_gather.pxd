@@ -1,0 +1,1 @@
+# Keys of rows as columns: the reverse of interning.

@@ -1,0 +1,153 @@
+"""One task's run of a vectorised window operator: payloads in, fired windows as columns out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark import TaskContext
+
+from flinkish._core.codec import unpack_payload
+from flinkish._core.key_gather import gather_keys
+from flinkish.common.notes import add_note, spell_out_notes
+from flinkish.operators.vector_window import FiredWindows, VectorWindow
+from flinkish.spark.operator_run import OperatorRun, Result
+from flinkish.spark.packing import write_payload
+from flinkish.spark.plan import EVENT_TIME, MAIN
+from flinkish.spark.schemas import arrow_schema
+from flinkish.spark.type_mapping import row_schema
+from flinkish.spark.vector_packing import pane_schema
+from flinkish.spark.vector_plan import PANE_BEGIN, RECORD
+
+__all__ = ["VectorRun"]
+
+_US = 1_000
+
+
+class VectorRun(OperatorRun):
+    """Windows of built-in aggregates over the table of one key group after another.
+
+    What it yields is what the window operator would, as columns: the key, the window, the results.
+    """
+
+    def _open(self, context: TaskContext | None) -> None:
+        plan = self._plan
+        assert plan.vector is not None
+        self._vector = plan.vector
+        self._window = VectorWindow(
+            self.backend, plan.vector.spec, plan.vector.aggregates_of(plan.schema)
+        )
+        self._panes = pane_schema(plan) if plan.vector.combines else None
+        self._late: list[bytes] = []
+
+    def close(self) -> None:
+        """Nothing was opened."""
+
+    def explain(self, error: BaseException, key_group: int | None = None) -> None:
+        """Note on an error where it happened."""
+        group = "" if key_group is None else f", key group {key_group}"
+        add_note(error, f"raised in operator {self._plan.uid!r} (vectorised windows){group}")
+        spell_out_notes(error)
+
+    # --- in
+
+    def process(self, payloads: Iterable[bytes]) -> None:
+        """Take packed rows, or records of panes."""
+        for payload in payloads:
+            if self._panes is not None:
+                batch = unpack_payload(payload, self._panes)
+                self._window.merge(
+                    self.key_rows(batch), batch.column(PANE_BEGIN).to_numpy(), _records(batch)
+                )
+            else:
+                batch = unpack_payload(payload, self._plan.packed_schema)
+                self.process_rows(batch, self.key_rows(batch))
+
+    def process_rows(self, batch: pa.RecordBatch, rows: npt.NDArray[np.uint32]) -> None:
+        """Take a packed batch with the table's rows of its keys; keep its late rows."""
+        late = self._window.process(batch, rows, batch.column(EVENT_TIME).to_numpy())
+        if len(late) and self._vector.late_tag is not None:
+            lost = batch.take(pa.array(late))
+            columns = lost.select(self._plan.schema.names)
+            tag = arrow_schema(row_schema(self._vector.late_tag.type_info))
+            columns = columns.select(tag.names).cast(tag)
+            stamped = columns.append_column(EVENT_TIME, lost.column(EVENT_TIME))
+            self._late.append(bytes(write_payload(stamped)))
+
+    def advance(self, watermark: int, now: int) -> None:
+        """Move the watermark (ms) and fire the windows that are due."""
+        self._window.advance_watermark(watermark)
+
+    def next_wake_up(self, now: int) -> int | None:
+        """As declared; there is nothing on processing time."""
+        event = self._window.engine.next_event_timer()
+        return None if event is None else min(event + 1, 2**63 - 1)
+
+    # --- out
+
+    def take_outputs(self, phase: int) -> list[Result]:
+        """The windows that have fired since the last call, and the late rows."""
+        found = []
+        fired = self._window.take()
+        if fired is not None:
+            payload = bytes(write_payload(self.columns_of(fired)))
+            found.append(Result(self._key_group, phase, MAIN, payload))
+        if self._late:
+            assert self._vector.late_tag is not None
+            tag = self._vector.late_tag.tag_id
+            found += [Result(self._key_group, phase, tag, payload) for payload in self._late]
+            self._late = []
+        return found
+
+    def columns_of(self, fired: FiredWindows) -> pa.RecordBatch:
+        """Fired windows in the columns of the output, and their times."""
+        columns = [
+            *self._key_columns(fired.rows),
+            pa.array(fired.begins * _US).cast(pa.timestamp("us", "UTC")),
+            pa.array(fired.ends * _US).cast(pa.timestamp("us", "UTC")),
+            *fired.results,
+        ]
+        batch = pa.record_batch(columns, schema=self._plan.output)
+        return batch.append_column(EVENT_TIME, pa.array(fired.ends - 1))
+
+    def _key_columns(self, rows: npt.NDArray[np.uint32]) -> list[pa.Array]:
+        names = self._plan.key_columns
+        kinds = [self._plan.schema.field(name).type for name in names]
+        if len(kinds) == 1 and pa.types.is_integer(kinds[0]):
+            data = gather_keys(self.table, rows)[2]
+            return [pa.array(data.view(np.int64)).cast(kinds[0])]
+        if len(kinds) == 1 and pa.types.is_string(kinds[0]):
+            _, offsets, data = gather_keys(self.table, rows)
+            return [
+                pa.StringArray.from_buffers(len(rows), pa.py_buffer(offsets), pa.py_buffer(data))
+            ]
+        # Each key once: a batch fires many windows of few.
+        different, places = np.unique(rows, return_inverse=True)
+        keys: list[Any] = [self.table.key_of(row) for row in different.tolist()]
+        parts = [keys] if len(kinds) == 1 else list(zip(*keys, strict=True))
+        return [
+            pa.array(part, kind).take(pa.array(places))
+            for part, kind in zip(parts, kinds, strict=True)
+        ]
+
+    def take_counters(self) -> dict[str, int]:
+        """What was counted since the last call; late rows are those that no window took."""
+        engine = self._window.engine
+        totals = {
+            "rows": engine.processed,
+            "late_rows": engine.dropped,
+            "timers_fired": engine.fired_timers,
+        }
+        since = {name: total - self._counted[name] for name, total in totals.items()}
+        self._counted.update(totals)
+        return since
+
+
+def _records(batch: pa.RecordBatch) -> npt.NDArray[np.uint8]:
+    column = batch.column(RECORD)
+    size = column.type.byte_width
+    data = np.frombuffer(column.buffers()[1], np.uint8)
+    return data[column.offset * size : (column.offset + len(column)) * size].reshape(-1, size)

@@ -162,6 +162,11 @@ class StreamOperator(ABC):
                 f"is {self.life.value}"
             )
 
+    def _require_state(self, what: str) -> None:
+        """Finished is as good as open: a checkpoint may be taken behind the end of the data."""
+        if self.life is not LifeCycle.FINISHED:
+            self._require_open(what)
+
     def setup(self, output: Output, environment: OperatorEnvironment | None = None) -> None:
         """Say where elements go and what surrounds the operator."""
         self._step(LifeCycle.SET_UP, "setup")
@@ -191,7 +196,7 @@ class StreamOperator(ABC):
 
     def snapshot_state(self, checkpoint_id: int) -> bytes:
         """Everything that a restart needs, watermark excepted; ``initialize_state`` takes it."""
-        self._require_open("snapshot_state")
+        self._require_state("snapshot_state")
         return b""
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:

@@ -154,7 +154,7 @@ class KeyedOperator(StreamOperator):
 
     def snapshot_state(self, checkpoint_id: int) -> bytes:
         """State and timers of every key; see `OperatorSnapshot`."""
-        self._require_open("snapshot_state")
+        self._require_state("snapshot_state")
         self.table.processing_time = self._clock()
         self.backend.expire()
         forget_empty_rows(self.table)

@@ -18,6 +18,7 @@ from concurrent.futures import Future
 from itertools import islice
 
 from flinkish.common.elements import (
+    CancelCheckpointMarker,
     CheckpointBarrier,
     StreamElement,
     StreamRecord,
@@ -50,8 +51,9 @@ class ElementChannel:
         self.capacity = capacity
         self._lock = threading.Lock()
         self._elements: deque[StreamElement] = deque()
-        self._ends: deque[InputStatus] = deque()
-        self._ended = False
+        self._data_end: InputStatus | None = None  # still to be read
+        self._late: deque[StreamElement] = deque()  # behind it
+        self._data_ended = self._ended = False
         self._readable: Future[None] = Future()
         self._writable: Future[None] = _READY
         self._watcher: Callable[[CheckpointBarrier], object] | None = None
@@ -84,16 +86,24 @@ class ElementChannel:
 
     def _put(self, element: StreamElement) -> None:
         with self._lock:
-            if self._ended:
-                raise IllegalStateError(f"{element!r} was emitted behind the end of the data")
-            self._elements.append(element)
+            late = self._data_ended
+            if late:
+                self._put_late(element)
+            else:
+                self._elements.append(element)
             if len(self._elements) >= self.capacity and self._writable is _READY:
                 self._writable = Future()
             news, self._readable = self._readable, _READY
         if news is not _READY:
             news.set_result(None)
-        if type(element) is CheckpointBarrier:
+        if type(element) is CheckpointBarrier and not late:
             self._announce(element)
+
+    def _put_late(self, element: StreamElement) -> None:
+        """Checkpoints behind the end of the data; they overtake nothing.  Under the lock."""
+        if self._ended or not isinstance(element, (CheckpointBarrier, CancelCheckpointMarker)):
+            raise IllegalStateError(f"{element!r} was emitted behind the end of the data")
+        self._late.append(element)
 
     def _announce(self, barrier: CheckpointBarrier) -> None:
         if self._watcher is not None and (barrier.unaligned or barrier.alignment_timeout):
@@ -113,25 +123,37 @@ class ElementChannel:
             room.set_result(None)
         return before
 
-    def _end(self, mode: StopMode) -> None:
+    def _end(self, mode: StopMode, more_follows: bool) -> None:
         with self._lock:
-            if self._ended:
-                return
-            self._ended = True
-            last = InputStatus.END_OF_DATA if mode is StopMode.DRAIN else InputStatus.STOPPED
-            self._ends.extend((last, InputStatus.END_OF_INPUT))
+            if not self._data_ended:
+                drained = mode is StopMode.DRAIN
+                self._data_end = InputStatus.END_OF_DATA if drained else InputStatus.STOPPED
+            self._data_ended = True
+            self._ended = self._ended or not more_follows
             news, self._readable = self._readable, _READY
         if news is not _READY:
             news.set_result(None)
 
+    def _poll_end(self) -> StreamElement | InputStatus:
+        """What is behind the elements.  Under the lock."""
+        if self._data_end is not None:
+            end, self._data_end = self._data_end, None
+            return end
+        if self._late:
+            return self._late.popleft()
+        return InputStatus.END_OF_INPUT if self._ended else InputStatus.NOTHING_AVAILABLE
+
+    def _is_readable(self) -> bool:
+        behind = self._data_end is not None or self._late or self._ended
+        return bool(self._elements or behind)
+
     def _poll(self) -> StreamElement | InputStatus:
         with self._lock:
             if not self._elements:
-                if self._ended:
-                    return self._ends.popleft() if len(self._ends) > 1 else self._ends[0]
-                if self._readable is _READY:
+                end = self._poll_end()
+                if end is InputStatus.NOTHING_AVAILABLE and self._readable is _READY:
                     self._readable = Future()
-                return InputStatus.NOTHING_AVAILABLE
+                return end
             element = self._elements.popleft()
             if self._writable is _READY:
                 return element
@@ -168,7 +190,7 @@ class ChannelInput:
         """Done as soon as there is an element or the end."""
         channel = self._channel
         with channel._lock:
-            if not channel._elements and not channel._ended and channel._readable is _READY:
+            if channel._readable is _READY and not channel._is_readable():
                 channel._readable = Future()
             return channel._readable
 
@@ -194,6 +216,14 @@ class ChannelOutput:
 
     def end_of_data(self, mode: StopMode = StopMode.DRAIN) -> None:
         """Nothing follows; said again, nothing happens."""
-        if not isinstance(mode, StopMode):
-            raise ArgumentTypeError(f"mode must be StopMode.DRAIN or .NO_DRAIN, not {mode!r}")
-        self._channel._end(mode)
+        self._channel._end(_checked(mode), more_follows=False)
+
+    def notify_end_of_data(self, mode: StopMode = StopMode.DRAIN) -> None:
+        """No elements follow; checkpoint barriers may, until ``end_of_data``."""
+        self._channel._end(_checked(mode), more_follows=True)
+
+
+def _checked(mode: StopMode) -> StopMode:
+    if not isinstance(mode, StopMode):
+        raise ArgumentTypeError(f"mode must be StopMode.DRAIN or .NO_DRAIN, not {mode!r}")
+    return mode

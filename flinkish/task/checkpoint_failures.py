@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from flinkish.common.errors import CheckpointError, IncompatibleStateError
+from flinkish.task.checkpoint_requests import CheckpointRequest
 from flinkish.task.checkpoint_storage import StoredCheckpoint
 from flinkish.task.checkpoint_types import CheckpointFailureReason
 
 __all__ = ["CheckpointFailures", "restore_tasks"]
 
+_LOG = logging.getLogger(__name__)
+
 
 class CheckpointFailures:
-    """Counts failures in a row; more than ``tolerable`` are too many (Flink: F.12).
+    """Counts failures in a row; more than ``tolerable``, and ``handler`` is called (Flink: F.12).
 
     Threading: any.
     """
 
-    def __init__(self, tolerable: int) -> None:
+    def __init__(self, tolerable: int, handler: Callable[[CheckpointError], object]) -> None:
         self._tolerable = tolerable
+        self._handler = handler
         self._lock = threading.Lock()
         self._in_a_row = 0
         self.count = 0
@@ -30,14 +35,15 @@ class CheckpointFailures:
         with self._lock:
             self._in_a_row = 0
 
-    def add(
+    def answer(
         self,
+        request: CheckpointRequest,
         checkpoint_id: int | None,
         reason: CheckpointFailureReason,
-        detail: str,
-        cause: BaseException | None,
-    ) -> tuple[CheckpointError, bool]:
-        """The error of one more failure, and whether that is one too many."""
+        detail: str = "",
+        cause: BaseException | None = None,
+    ) -> None:
+        """Tell whoever asked that this one failed."""
         what = "the checkpoint" if checkpoint_id is None else f"checkpoint {checkpoint_id}"
         why = "; ".join(filter(None, [detail, "" if cause is None else str(cause)]))
         error = CheckpointError(
@@ -49,7 +55,13 @@ class CheckpointFailures:
         with self._lock:
             self.count += 1
             self._in_a_row += reason.counts
-            return error, reason.counts and self._in_a_row > self._tolerable
+            exceeded = reason.counts and self._in_a_row > self._tolerable
+        request.future.set_exception(error)
+        if exceeded:
+            try:
+                self._handler(error)
+            except Exception:
+                _LOG.exception("the failure handler of a checkpoint coordinator raised")
 
 
 class _Restorable(Protocol):

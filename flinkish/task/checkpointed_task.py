@@ -51,6 +51,8 @@ class CheckpointedTask:
         self._state = TaskState.CREATED
         self._canceled = False
         self._data_ended = False
+        self._may_end: Future[None] | None = None
+        self._was_finished = False
         self._initial: tuple[int, bytes] | None = None
         self._failed_saves = 0
         responder: CheckpointResponder = Declining()
@@ -104,8 +106,9 @@ class CheckpointedTask:
             return None
         self._checkpoints.last_id = self._checkpoints.last_completed_id = self._initial[0]
         snapshot = TaskSnapshot.from_bytes(self._initial[1])
-        if snapshot.in_flight:
+        if any(snapshot.in_flight):
             self._restore_in_flight(snapshot.elements())
+        self._was_finished = snapshot.finished
         return snapshot.operator
 
     def _restore_in_flight(self, elements: list[list[StreamElement]]) -> None:
@@ -162,7 +165,7 @@ class CheckpointedTask:
                 f"perform_checkpoint belongs to the thread of task {self.name!r}: use "
                 "trigger_checkpoint_async"
             )
-        if self._data_ended:
+        if self._data_ended and self._may_end is None:
             self._checkpoints.decline(
                 meta, CheckpointFailureReason.CHECKPOINT_DECLINED_TASK_CLOSING
             )

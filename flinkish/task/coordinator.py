@@ -15,7 +15,6 @@ are told of them in that order.
 from __future__ import annotations
 
 import logging
-import random
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -26,7 +25,6 @@ from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import (
     CheckpointError,
     IllegalArgumentError,
-    IllegalStateError,
 )
 from flinkish.task.checkpoint_failures import CheckpointFailures, restore_tasks
 from flinkish.task.checkpoint_requests import (
@@ -42,11 +40,12 @@ from flinkish.task.checkpoint_types import (
     CompletedCheckpoint,
     CoordinatorStatistics,
 )
+from flinkish.task.final_checkpoint import FinalCheckpoint
+from flinkish.task.periodic_trigger import PeriodicTrigger
 from flinkish.task.responders import CoordinatorResponder
 from flinkish.task.source_task import SourceStreamTask
 from flinkish.task.stream_task import StreamTask
 from flinkish.time import ProcessingTimeService, SystemProcessingTimeService
-from flinkish.time.processing_time_service import ScheduledFuture
 
 __all__ = ["CheckpointCoordinator"]
 
@@ -70,6 +69,9 @@ class CheckpointCoordinator:
     timeout: after which a checkpoint is aborted.
     max_concurrent: how many may be under way.
     options: how checkpoints are taken; aligned by default.
+    final_checkpoint: tasks whose data have ended go on taking part, and end only when a checkpoint
+        behind the end of all data is kept and they were told; if that fails, the tasks do.  So a
+        sink that commits in ``notify_checkpoint_complete`` commits its last output, too.
     tolerable_failures: in a row; one more, and ``failure_handler(error)`` is called.  By default
         that fails all tasks (Flink: F.12).
     processing_time_service, io_executor: the clock, and what saves; by default made here.  An
@@ -92,6 +94,7 @@ class CheckpointCoordinator:
         timeout: DurationLike = "10 minutes",
         max_concurrent: int = 1,
         options: CheckpointOptions | None = None,
+        final_checkpoint: bool = False,
         tolerable_failures: int = 0,
         failure_handler: Callable[[CheckpointError], object] | None = None,
         processing_time_service: ProcessingTimeService | None = None,
@@ -110,12 +113,11 @@ class CheckpointCoordinator:
                 f"triggered must name some of the tasks {sorted(tasks)}, not {unknown or 'none'}"
             )
         self._storage = storage
-        self._interval = None if interval is None else to_millis(interval, "interval", minimum=1)
-        self._min_pause = to_millis(min_pause, "min_pause", minimum=0)
+        every = None if interval is None else to_millis(interval, "interval", minimum=1)
+        pause = to_millis(min_pause, "min_pause", minimum=0)
         self._timeout = to_millis(timeout, "timeout", minimum=1)
         self._options = options or CheckpointOptions()
-        self._failures = CheckpointFailures(tolerable_failures)
-        self._handler = failure_handler or self._fail_tasks
+        self._failures = CheckpointFailures(tolerable_failures, failure_handler or self._fail_tasks)
         self._owns_timers = processing_time_service is None
         self._timers = processing_time_service or SystemProcessingTimeService(
             self._fail_tasks, name="flinkish-checkpoints-timer"
@@ -124,10 +126,15 @@ class CheckpointCoordinator:
         self._io = io_executor or ThreadPoolExecutor(1, "flinkish-checkpoints")
         self._saving_thread: int | None = None
         self._lock = threading.Lock()
-        self._requests = CheckpointRequests(max_concurrent, self._min_pause)
+        self._requests = CheckpointRequests(max_concurrent, pause)
+        self._periodic = PeriodicTrigger(
+            self._timers, every, pause, lambda: self._ask(periodic=True)
+        )
+        self._final: FinalCheckpoint | None = None
+        if final_checkpoint:
+            self._final = FinalCheckpoint(tasks, lambda: self._ask(forced=True), self._fail_tasks)
         self._pending: dict[int, PendingCheckpoint] = {}
         self._expired: deque[int] = deque(maxlen=_REMEMBERED)
-        self._periodic: ScheduledFuture | None = None
         self._triggering = self._shut_down = False
         self._numbers = self._completed = 0
         self._last_completion: int | None = None
@@ -165,26 +172,7 @@ class CheckpointCoordinator:
 
     def start(self) -> None:
         """Begin periodic checkpoints, the first at some time in [min_pause, interval] (F.4)."""
-        if self._interval is None:
-            raise IllegalStateError("periodic checkpoints need an interval: give one")
-        first = random.randint(min(self._min_pause, self._interval), self._interval)
-        with self._lock:
-            if self._periodic is None and not self._shut_down:
-                self._periodic = self._schedule(first)
-
-    def _schedule(self, delay: int) -> ScheduledFuture:
-        assert self._interval is not None
-        return self._timers.schedule_at_fixed_rate(self._tick, delay, self._interval)
-
-    def _put_off(self, delay: int) -> None:
-        """The next periodic checkpoint is to be asked for after ``delay`` (F.3)."""
-        with self._lock:
-            if self._periodic is not None:
-                self._periodic.cancel()
-                self._periodic = self._schedule(delay)
-
-    def _tick(self, timestamp: int) -> None:
-        self._ask(periodic=True)
+        self._periodic.start()
 
     def trigger_checkpoint(self, *, forced: bool = False) -> Future[CompletedCheckpoint]:
         """Take a checkpoint when its turn comes; at once, however many are pending, if forced.
@@ -216,7 +204,7 @@ class CheckpointCoordinator:
             if not self._shut_down:
                 refused, reason = self._requests.add(request), _Reason.TOO_MANY_CHECKPOINT_REQUESTS
         if refused is not None:
-            self._answer(refused, None, reason)
+            self._failures.answer(refused, None, reason)
         self._begin_all()
         return request.future
 
@@ -235,8 +223,10 @@ class CheckpointCoordinator:
             try:
                 if early > 0:
                     detail = f"{early} ms are left"
-                    self._answer(request, None, _Reason.MINIMUM_TIME_BETWEEN_CHECKPOINTS, detail)
-                    self._put_off(early)
+                    self._failures.answer(
+                        request, None, _Reason.MINIMUM_TIME_BETWEEN_CHECKPOINTS, detail
+                    )
+                    self._periodic.put_off(early)
                 else:
                     self._begin(request)
             finally:
@@ -248,7 +238,7 @@ class CheckpointCoordinator:
         idle = [name for name, task in self._tasks.items() if not task.is_running]
         if idle:
             detail = f"{', '.join(idle)}: {self._tasks[idle[0]].state.value}"
-            self._answer(request, None, _Reason.NOT_ALL_REQUIRED_TASKS_RUNNING, detail)
+            self._failures.answer(request, None, _Reason.NOT_ALL_REQUIRED_TASKS_RUNNING, detail)
             return
         now = self._timers.get_current_processing_time()
         pending = PendingCheckpoint(self._next_id, now, request, set(self._tasks))
@@ -261,7 +251,7 @@ class CheckpointCoordinator:
                     now + self._timeout, lambda _: self._abort(pending, _Reason.CHECKPOINT_EXPIRED)
                 )
         if shut_down:
-            self._answer(request, None, _Reason.CHECKPOINT_COORDINATOR_SHUTDOWN)
+            self._failures.answer(request, None, _Reason.CHECKPOINT_COORDINATOR_SHUTDOWN)
             return
         meta = CheckpointMetaData(pending.checkpoint_id, now)
         for name in self._triggered:
@@ -298,6 +288,10 @@ class CheckpointCoordinator:
         name = getattr(error, "reason", None)
         reason = _Reason.__members__.get(str(name), _Reason.CHECKPOINT_DECLINED)
         self._abort(pending, reason, error)
+
+    def data_ended(self, task: str) -> Future[None] | None:
+        """The data of a task have ended; done when it may end, None for at once."""
+        return None if self._final is None else self._final.data_ended(task)
 
     # --- the end of a checkpoint
 
@@ -340,6 +334,8 @@ class CheckpointCoordinator:
         if request.savepoint is None:
             for task in self._tasks.values():
                 task.notify_checkpoint_complete_async(pending.checkpoint_id)
+        if self._final is not None:
+            self._final.told(pending.checkpoint_id)
 
     def _abort(
         self,
@@ -357,26 +353,10 @@ class CheckpointCoordinator:
             latest = self._latest_id
         pending.stop_canceller()
         detail = f"still missing: {', '.join(sorted(pending.missing))}" if pending.missing else ""
-        self._answer(pending.request, pending.checkpoint_id, reason, detail, cause)
+        self._failures.answer(pending.request, pending.checkpoint_id, reason, detail, cause)
         for task in self._tasks.values():
             task.notify_checkpoint_aborted_async(pending.checkpoint_id, latest)
         self._begin_all()
-
-    def _answer(
-        self,
-        request: CheckpointRequest,
-        checkpoint_id: int | None,
-        reason: CheckpointFailureReason,
-        detail: str = "",
-        cause: BaseException | None = None,
-    ) -> None:
-        error, exceeded = self._failures.add(checkpoint_id, reason, detail, cause)
-        request.future.set_exception(error)
-        if exceeded:
-            try:
-                self._handler(error)
-            except Exception:
-                _LOG.exception("the failure handler of a checkpoint coordinator raised")
 
     def _fail_tasks(self, error: BaseException) -> None:
         for task in self._tasks.values():
@@ -389,13 +369,11 @@ class CheckpointCoordinator:
         self._end(_Reason.PERIODIC_SCHEDULER_SHUTDOWN, _Reason.CHECKPOINT_COORDINATOR_SUSPEND)
 
     def _end(self, periodic: CheckpointFailureReason, reason: CheckpointFailureReason) -> None:
+        self._periodic.stop(for_good=self._shut_down)
         with self._lock:
-            if self._periodic is not None:
-                self._periodic.cancel()
-                self._periodic = None
             queued, pending = self._requests.clear(), list(self._pending.values())
         for request in queued:
-            self._answer(request, None, periodic if request.periodic else reason)
+            self._failures.answer(request, None, periodic if request.periodic else reason)
         for one in pending:
             self._abort(one, reason)
 

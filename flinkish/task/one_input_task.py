@@ -173,6 +173,8 @@ class OneInputStreamTask(StreamTask):
     def _on_watermark(self, watermark: Watermark) -> None:
         if self._status.is_idle() or watermark.timestamp <= self._watermark:
             return
+        if self._was_finished:
+            return  # its operator has seen the end of time
         self._watermark = watermark.timestamp
         if self._watermarks is None:
             self.operator.process_watermark(watermark)

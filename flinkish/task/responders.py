@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from flinkish.common.errors import IncompatibleStateError
 from flinkish.task.checkpoint_storage import FileSystemCheckpointStorage
 from flinkish.task.checkpoint_types import CheckpointMetaData
 
 __all__ = [
+    "AwaitsFinalCheckpoint",
     "CheckpointResponder",
     "CoordinatorResponder",
     "Declining",
@@ -35,6 +36,15 @@ class CheckpointResponder(Protocol):
 
     def close(self) -> None:
         """Wait for what is under way; nothing follows."""
+        ...
+
+
+@runtime_checkable
+class AwaitsFinalCheckpoint(Protocol):
+    """A responder that may want a checkpoint behind the end of the data."""
+
+    def data_ended(self) -> Future[None] | None:
+        """The task's data have ended.  It goes on until the future is done; None: it may end."""
         ...
 
 
@@ -103,6 +113,8 @@ class _Coordinator(Protocol):
         self, task: str, checkpoint_id: int, error: BaseException
     ) -> object: ...
 
+    def data_ended(self, task: str) -> Future[None] | None: ...
+
 
 class CoordinatorResponder:
     """One task's line to the coordinator of all."""
@@ -118,6 +130,10 @@ class CoordinatorResponder:
     def decline_checkpoint(self, meta: CheckpointMetaData, error: BaseException) -> None:
         """Say why not."""
         self._coordinator.receive_decline_message(self._name, meta.id, error)
+
+    def data_ended(self) -> Future[None] | None:
+        """Say so; it may want a checkpoint of the end of all."""
+        return self._coordinator.data_ended(self._name)
 
     def close(self) -> None:
         """The coordinator outlives its tasks."""

@@ -110,7 +110,10 @@ class SourceStreamTask(StreamTask):
         """The default action: start the source, and never come again."""
         controller.suspend_default_action()
         self._lock.adopt()
-        self._thread.start()
+        if self._was_finished:
+            self._source_ended()
+        else:
+            self._thread.start()
 
     def _run(self) -> None:
         try:
@@ -149,7 +152,7 @@ class SourceStreamTask(StreamTask):
     def _source_ended(self) -> None:
         self._context.close("run() has returned, which ended the stream")
         self._end_data(StopMode.DRAIN)
-        self._processor.suspend()
+        self._suspend_at_end()
 
     def _end_event_time(self, mode: StopMode) -> None:
         assert self._output is not None

@@ -20,6 +20,7 @@ from flinkish.common.errors import (
     ArgumentTypeError,
     CancelTaskError,
     MailboxClosedError,
+    RejectedExecutionError,
 )
 from flinkish.common.notes import add_note
 from flinkish.mailbox import (
@@ -41,6 +42,7 @@ from flinkish.task.element_io import (
 )
 from flinkish.task.io_metrics import TaskIOMetrics
 from flinkish.task.outlets import Outlets, suspend_until
+from flinkish.task.responders import AwaitsFinalCheckpoint
 from flinkish.task.states import TaskState, TaskStatistics
 from flinkish.task.task_operator import TaskOperator
 from flinkish.time import ProcessingTimeService, SystemProcessingTimeService
@@ -202,7 +204,7 @@ class StreamTask(CheckpointedTask):
         elif status is InputStatus.END_OF_INPUT:
             self._end_data(StopMode.DRAIN)
             controller.suspend_default_action()
-            self._processor.suspend()
+            self._suspend_at_end()
             return
         elif status is not InputStatus.NOTHING_AVAILABLE:
             raise ArgumentTypeError(f"process_input must return an InputStatus, not {status!r}")
@@ -221,12 +223,32 @@ class StreamTask(CheckpointedTask):
         if self._data_ended:
             return
         self._data_ended = True
-        self._end_event_time(mode)
-        if self._operator is not None:
-            self._operator.finish(mode)
-        end_of_data = getattr(self._output, "end_of_data", None)
+        if not self._was_finished:
+            self._end_event_time(mode)
+            if self._operator is not None:
+                self._operator.finish(mode)
+        self._checkpoints.finished = mode is StopMode.DRAIN
+        responder = self._checkpoints.responder
+        if isinstance(responder, AwaitsFinalCheckpoint):
+            self._may_end = responder.data_ended()
+        name = "end_of_data" if self._may_end is None else "notify_end_of_data"
+        end_of_data = getattr(self._output, name, None)
         if end_of_data is not None:
             end_of_data(mode)
+
+    def _suspend_at_end(self) -> None:
+        """End the loop, behind the final checkpoint if there is one (Flink: A.51)."""
+        if self._may_end is None:
+            self._processor.suspend()
+            return
+
+        def suspend(_: object) -> None:
+            with suppress(RejectedExecutionError):  # it has failed, or was cancelled
+                self._processor.main_mailbox_executor.execute(
+                    self._processor.suspend, "the final checkpoint is kept"
+                )
+
+        self._may_end.add_done_callback(suspend)
 
     def _end_event_time(self, mode: StopMode) -> None:
         """Drained: no event can follow; tasks that know event time say so."""
@@ -241,6 +263,9 @@ class StreamTask(CheckpointedTask):
             self._timers.quiesce().result()
         self._processor.prepare_close()
         self._processor.drain()
+        end_of_data = getattr(self._output, "end_of_data", None)
+        if self._may_end is not None and end_of_data is not None:
+            end_of_data(StopMode.DRAIN)
         flush = getattr(self._output, "flush", None)
         if flush is not None:
             flush()

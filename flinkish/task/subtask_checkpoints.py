@@ -75,6 +75,7 @@ class SubtaskCheckpoints:
         self._aborted: set[int] = set()
         self.taken = 0
         self.declined = 0
+        self.finished = False
 
     def perform(
         self, meta: CheckpointMetaData, options: CheckpointOptions, running: bool
@@ -108,7 +109,8 @@ class SubtaskCheckpoints:
             state = b"" if self._operator is None else self._operator.snapshot_state(meta.id)
             in_flight = self.in_flight(meta.id)
             if in_flight is None:
-                kept = self.responder.acknowledge_checkpoint(meta, state)
+                whole = TaskSnapshot(state, finished=self.finished).to_bytes()
+                kept = self.responder.acknowledge_checkpoint(meta, whole)
             else:
                 in_flight.add_done_callback(lambda found: self._add_in_flight(meta, state, found))
                 kept = None
@@ -128,7 +130,7 @@ class SubtaskCheckpoints:
         """All that an unaligned checkpoint overtook is known."""
         error = found.exception()
         if error is None:
-            whole = TaskSnapshot(state, found.result()).to_bytes()
+            whole = TaskSnapshot(state, found.result(), self.finished).to_bytes()
             self.responder.acknowledge_checkpoint(meta, whole)
         else:
             self.declined += 1

@@ -187,7 +187,7 @@ class Connection(Outflow):
         except RpcError as error:
             self._end(error)
         except OSError as error:
-            self._end(self._lost(str(error)))
+            self._end(self._lost(str(error)) if self._handshake is None else self._closed())
         except Exception as error:
             self._end(self._lost(f"{type(error).__name__}: {error}"))
 

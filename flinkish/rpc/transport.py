@@ -140,6 +140,7 @@ class Transport:
         self._io: IoThread | None = None
         self._bound: Address | None = None
         self._closed: Future[None] | None = None
+        self._said_goodbye = False
         self._listeners: list[Listener] = []
         self._strangers: dict[Connection, TimerHandle] = {}
         self._incoming = 0  # strangers that came to us
@@ -368,6 +369,7 @@ class Transport:
     # --- the end
 
     def _close(self, reason: str) -> None:
+        self._said_goodbye = True
         self._stop_listening()
         closed = RpcConnectionError(f"the transport of {self.name!r} was closed")
         self._routes.cancel(closed)
@@ -379,7 +381,13 @@ class Transport:
 
     def _maybe_closed(self) -> None:
         done = self._closed
-        if done is None or self._connections or self._strangers or self._routes.busy:
+        if (
+            done is None
+            or not self._said_goodbye
+            or self._connections
+            or self._strangers
+            or self._routes.busy
+        ):
             return
         io, self._io = self._io, None
         if io is not None:

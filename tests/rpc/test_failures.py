@@ -1,0 +1,407 @@
+"""What real processes and hostile strangers do to connections."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from flinkish._core.framing import FrameKind, pack_frame
+from flinkish.common.errors import (
+    BackPressureError,
+    ConnectionLostError,
+    FlinkishError,
+    HandshakeError,
+    RpcConnectionError,
+)
+from flinkish.rpc import listener, transport, unix_sockets
+from flinkish.rpc.connection import Connection
+from flinkish.rpc.transport import Transport
+from tests.rpc.transport_rig import SECRET, Recorder, pair, until
+
+pytestmark = pytest.mark.stress
+SCRIPT = Path(__file__).with_name("echo_server.py")
+
+
+@contextmanager
+def server(environment: dict[str, str], **options: Any) -> Iterator[tuple[psutil.Popen, int]]:
+    """A process that listens, and its port."""
+    with psutil.Popen(
+        [sys.executable, str(SCRIPT), json.dumps({"secret": SECRET} | options)],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process, int(process.stdout.readline())
+        finally:
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(signal.SIGCONT)
+                process.kill()
+
+
+@contextmanager
+def dialing(port: int, **options: Any) -> Iterator[tuple[Transport, Recorder, Connection]]:
+    recorder = Recorder()
+    client = Transport("client", recorder, **({"secret": SECRET} | options))
+    try:
+        yield client, recorder, client.dial(("127.0.0.1", port)).result(20)
+    finally:
+        client.close().result(20)
+
+
+WAYS = pytest.mark.parametrize("unix", [True, False], ids=["unix", "tcp"])
+
+
+@WAYS
+def test_a_peer_that_is_killed_is_noticed_at_once(environment: dict[str, str], unix: bool) -> None:
+    with (
+        server(environment, mute=True) as (process, port),
+        dialing(port, unix_sockets=unix) as (client, recorder, connection),
+    ):
+        connection.send(FrameKind.ASK, 0, 0, 1, b"never answered")
+        process.kill()
+        until(lambda: bool(recorder.lost))
+        error = recorder.lost[0][1]
+        assert isinstance(error, ConnectionLostError)
+        assert f"'echo' at 127.0.0.1:{port} was lost" in str(error)
+        with pytest.raises(RpcConnectionError, match=r"nobody answers at .*Connection refused"):
+            client.dial(("127.0.0.1", port)).result(20)
+
+
+@WAYS
+def test_a_peer_that_is_frozen_is_given_up(environment: dict[str, str], unix: bool) -> None:
+    with (
+        server(environment) as (process, port),
+        dialing(port, heartbeat_interval=50, heartbeat_timeout=200, unix_sockets=unix) as (
+            _,
+            recorder,
+            _,
+        ),
+    ):
+        time.sleep(0.5)
+        assert not recorder.lost, "an idle peer answers heartbeats"
+        process.send_signal(signal.SIGSTOP)
+        until(lambda: bool(recorder.lost))
+        assert "silent for 0.2 s" in str(recorder.lost[0][1])
+
+
+def test_who_was_frozen_itself_does_not_blame_its_peers(environment: dict[str, str]) -> None:
+    with (
+        server(environment, heartbeat_interval=50, heartbeat_timeout=200) as (process, port),
+        dialing(port) as (_, recorder, connection),
+    ):
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.6)
+        process.send_signal(signal.SIGCONT)
+        connection.send(FrameKind.ASK, 0, 0, 1, b"awake?")
+        until(lambda: bool(recorder.frames) or bool(recorder.lost))
+        assert recorder.frames == [(FrameKind.REPLY, 0, 0, 0, 1, b"awake?")]
+
+
+def test_a_dead_port_and_the_patience_with_it() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = unused.getsockname()
+    client = Transport("client", Recorder(), secret=SECRET)
+    for _ in range(3):
+        with pytest.raises(RpcConnectionError, match="is the service running"):
+            client.dial(address).result(20)
+    assert client.statistics().dials_failed == 3
+    late = Transport("late", Recorder(), secret=SECRET, host="127.0.0.1", port=address[1])
+    late.listen()
+    assert client.dial(address).result(20).peer is not None
+    client.close().result(20)
+    late.close().result(20)
+
+
+def test_names_that_do_not_resolve() -> None:
+    client = Transport("client", Recorder(), secret=SECRET, tls="plaintext")
+    with pytest.raises(RpcConnectionError, match=r"cannot resolve 'no such host'"):
+        client.dial(("no such host", 1)).result(60)
+    client.close().result(20)
+
+
+def test_a_port_that_is_taken() -> None:
+    with pair() as two:
+        _, port = two.server.listen()
+        other = Transport("other", Recorder(), secret=SECRET, host="127.0.0.1", port=port)
+        with pytest.raises(RpcConnectionError, match=rf"cannot listen on 127.0.0.1:{port}"):
+            other.listen()
+        other.close().result(20)
+
+
+def test_a_service_that_never_answers_the_handshake() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        client = Transport("client", Recorder(), secret=SECRET, connect_timeout=100)
+        with pytest.raises(RpcConnectionError, match=r"did not finish the handshake within 0.1 s"):
+            client.dial(silent.getsockname()).result(20)
+        client.close().result(20)
+
+
+def test_a_service_of_somebody_else() -> None:
+    def answer() -> None:
+        sock, _ = other.accept()
+        with sock:
+            sock.recv(100)
+            sock.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        thread = threading.Thread(target=answer)
+        thread.start()
+        client = Transport("client", Recorder(), secret=SECRET)
+        with pytest.raises(FlinkishError, match=r"1347703884 bytes came before|does not speak"):
+            client.dial(other.getsockname()).result(20)
+        thread.join()
+        client.close().result(20)
+
+
+KNOCKS = {
+    "silence": b"",
+    "http": b"GET / HTTP/1.1\r\n\r\n",
+    "tls": bytes.fromhex("1603010200010001fc0303"),
+    "4 GiB": b"\xff\xff\xff\xff" + bytes(16),
+    "request": pack_frame(FrameKind.ASK, b"let me in"),
+    "half": pack_frame(FrameKind.HELLO, b"{}")[:-1],
+    "empty": pack_frame(FrameKind.HELLO),
+    "proof first": pack_frame(FrameKind.PROOF, bytes(32)),
+    "goodbye": pack_frame(FrameKind.GOODBYE, b"\xff\xfe"),
+    "much": pack_frame(FrameKind.HELLO, bytes(8000)) * 100,
+}
+
+
+@pytest.mark.parametrize("knock", KNOCKS.values(), ids=KNOCKS)
+def test_strangers_get_nowhere_and_harm_nobody(knock: bytes) -> None:
+    with pair(server={"connect_timeout": 300}) as two:
+        there = two.dial()
+        with socket.create_connection(two.server.listen()) as stranger:
+            stranger.settimeout(20)
+            with suppress(OSError):
+                stranger.sendall(knock)
+            with suppress(ConnectionResetError):
+                while stranger.recv(4096):
+                    pass
+        until(lambda: two.server.statistics().handshakes_refused == 1)
+        assert len(two.there.connected) == 1
+        there.send(FrameKind.TELL, 0, 0, 0, b"meanwhile")
+        until(lambda: bool(two.there.frames))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (b"\x05\0\0\0", "claims 9 bytes"),
+        (pack_frame(0, b"x" * 50), "kind 0"),
+        (pack_frame(FrameKind.HELLO, b"{}"), "kind 64 came"),
+        (b"\xff\xff\xff\x7f" + bytes(16), "max_frame_size allows"),
+    ],
+)
+def test_a_damaged_stream_ends_its_connection_only(damage: bytes, message: str) -> None:
+    with pair() as two:
+        there = two.dial()
+        until(lambda: bool(two.there.connected))
+        there._sock.send(damage)
+        until(lambda: bool(two.there.lost))
+        assert message in str(two.there.lost[0][1])
+        until(lambda: bool(two.here.lost))
+        assert two.dial() is not there
+
+
+def test_a_slow_reader_costs_bounded_memory(environment: dict[str, str]) -> None:
+    """100 times the window is offered; neither side ever holds more than a few windows."""
+    window = 1 << 20
+    with (
+        server(environment, mute=True, receive_window=window) as (process, port),
+        dialing(port) as (client, _, connection),
+    ):
+        before, refused = process.memory_info().rss, 0
+        for _ in range(1600):
+            try:
+                connection.send(FrameKind.TELL, 0, 0, 0, bytes(65536), timeout_ms=0)
+            except BackPressureError:
+                refused += 1
+        assert refused >= 1600 - 2 - window // 65536
+        until(lambda: connection.backlog == 0)
+        assert process.memory_info().rss - before < 16 * window
+        process.stdin.write("\n")
+        process.stdin.flush()
+        statistics = json.loads(process.stdout.readline())
+        assert statistics["bytes_received"] < 2 * window
+        assert client.statistics().credit_waits == refused
+
+
+def test_a_peer_that_reads_no_replies_gets_no_more_credit() -> None:
+    """It may ask as much as one window holds, and is not served further until it reads."""
+    with pair(echo=True, receive_window=100_000, unix_sockets=False) as two:
+        there = two.dial()
+        until(lambda: bool(two.there.connected))
+        back = two.there.connected[0]
+        there._io.post(lambda: there._io.modify(there._sock.fileno(), 0))  # deaf
+
+        def ask_on() -> None:
+            for call in range(100_000):
+                there.send(FrameKind.ASK, 0, 0, call, bytes(10_000), timeout_ms=500)
+
+        with pytest.raises(BackPressureError):
+            ask_on()
+        assert back.backlog < 400_000
+        there._io.post(lambda: there._io.modify(there._sock.fileno(), 1))
+        there.send(FrameKind.ASK, 0, 0, 1, b"again", timeout_ms=20_000)
+
+
+def test_tells_that_were_not_sent_are_counted(environment: dict[str, str]) -> None:
+    with (
+        server(environment, mute=True, receive_window=1 << 30) as (process, port),
+        dialing(port, unix_sockets=False) as (client, recorder, connection),
+    ):
+        process.send_signal(signal.SIGSTOP)
+        for _ in range(1000):
+            connection.send(FrameKind.TELL, 0, 0, 0, bytes(30_000))
+        process.kill()
+        until(lambda: bool(recorder.lost))
+        assert 0 < client.statistics().tells_dropped <= 1000
+
+
+# --- many
+
+
+def test_a_thousand_connections() -> None:
+    """All to one service, all at once, each with a call of its own."""
+    count = 1000
+    there = Recorder(echo=True)
+    server = Transport("server", there, secret=SECRET, host="127.0.0.1")
+    address = server.listen()
+    recorders = [Recorder() for _ in range(count)]
+    clients = [
+        Transport(f"client {n}", recorder, secret=SECRET, connect_timeout=60_000)
+        for n, recorder in enumerate(recorders)
+    ]
+    connections = [future.result(60) for future in [client.dial(address) for client in clients]]
+    for n, connection in enumerate(connections):
+        connection.send(FrameKind.ASK, 0, 0, n, b"%d" % n)
+    until(lambda: all(recorder.frames for recorder in recorders), seconds=60)
+    for n, recorder in enumerate(recorders):
+        assert recorder.frames == [(FrameKind.REPLY, 0, 0, 0, n, b"%d" % n)]
+    assert server.statistics().connections == count
+    for done in [client.close() for client in clients]:
+        done.result(60)
+    until(lambda: server.statistics().connections == 0)
+    server.close().result(20)
+
+
+def test_who_only_knocks_does_not_keep_others_out_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "STRANGERS", 4)
+    with pair(server={"connect_timeout": 300}, unix_sockets=False) as two:
+        address = two.server.listen()
+        knocking = [socket.create_connection(address) for _ in range(20)]
+        assert two.dial().peer is not None
+        until(lambda: two.server.statistics().handshakes_refused == 20)
+        for sock in knocking:
+            sock.close()
+
+
+def test_no_descriptors_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An accept that fails is tried again."""
+    with pair(unix_sockets=False) as two:
+        address = two.server.listen()
+        real, failures = socket.socket.accept, [OSError(24, "Too many open files")] * 2
+
+        def accept(self: socket.socket) -> Any:
+            if failures:
+                raise failures.pop()
+            return real(self)
+
+        monkeypatch.setattr(listener.socket.socket, "accept", accept)
+        assert two.client.dial(address).result(20).peer is not None
+        assert not failures
+
+
+# --- unix sockets
+
+
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """The name of a socket holds 107 bytes, and pytest's own directories have long names."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as place:
+        yield Path(place)
+
+
+def test_a_private_directory_or_none(short_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unix_sockets.tempfile, "gettempdir", lambda: str(short_path))
+    place = short_path / f"flinkish-rpc-{os.getuid()}"
+    with pair() as two:
+        peer = two.dial().peer
+        assert peer is not None
+        assert peer.transport == "unix"
+        assert place.stat().st_mode & 0o777 == 0o700
+        assert len(list(place.iterdir())) == 1
+    assert not list(place.iterdir())
+
+    def replace_by_link() -> None:
+        place.rmdir()
+        place.symlink_to(short_path)
+
+    for spoil in (lambda: place.chmod(0o755), replace_by_link):
+        spoil()
+        with pair() as two:
+            peer = two.dial().peer
+            assert peer is not None
+            assert peer.transport == "tcp"
+
+
+def test_names_of_the_dead(environment: dict[str, str]) -> None:
+    """A killed service leaves its name; TCP is used, and the next service clears it away."""
+    with server(environment) as (process, port):
+        path = unix_sockets.path_beside("127.0.0.1", port)
+        assert path is not None
+        assert os.path.exists(path)
+        process.kill()
+        process.wait()
+    assert os.path.exists(path)
+    again = Transport(
+        "again", Recorder(), secret=SECRET, host="127.0.0.1", port=port, unix_sockets=False
+    )
+    again.listen()
+    with dialing(port) as (_, _, connection):
+        assert connection.peer is not None
+        assert connection.peer.transport == "tcp"
+    again.close().result(20)
+    with pair() as two:
+        two.server.listen()
+        assert not os.path.exists(path)
+
+
+def test_a_name_that_is_too_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    long = tmp_path / ("x" * 100)
+    long.mkdir()
+    monkeypatch.setattr(unix_sockets.tempfile, "gettempdir", lambda: str(long))
+    with pair() as two:
+        peer = two.dial().peer
+        assert peer is not None
+        assert peer.transport == "tcp"
+
+
+def test_another_user_is_not_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    from flinkish.rpc import dialing as module
+
+    monkeypatch.setattr(module, "same_user", lambda sock: False)
+    with pair() as two:
+        peer = two.dial().peer
+        assert peer is not None
+        assert peer.transport == "tcp"
+    monkeypatch.undo()
+    monkeypatch.setattr(listener, "same_user", lambda sock: False)
+    with pair(connect_timeout=5_000) as two, pytest.raises(HandshakeError, match="closed"):
+        two.dial()

@@ -31,6 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 WITHOUT_SPARK = (
     "test_aimd.py",
     "test_lease.py",
+    "test_ledger.py",
     "test_limiter.py",
     "test_limits_hold.py",
     "test_permit_ledger.py",

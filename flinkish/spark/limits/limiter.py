@@ -105,7 +105,7 @@ class Limiter:
                 return now_ns
             if self._closed:
                 raise IllegalStateError("the limiter is closed; acquire before close")
-            waiter = self._loop.create_future()
+            waiter: asyncio.Future[int] = self._loop.create_future()
             self._waiters.append(waiter)
             if len(self._waiters) == 1 or now_ns >= lease.look_at_ns:
                 self._poke()

@@ -1,0 +1,26 @@
+"""Results that survive the job that paid for them.
+
+Owns: keys of rows, segments of results on any file system, their index, their compaction.
+Uses: ``_core`` for frames, ``common``.
+Must not: believe a byte that its checksum does not vouch for, or share a file between attempts.
+"""
+
+from flinkish.spark.ledger.compaction import Compaction
+from flinkish.spark.ledger.index import Hits, LedgerIndex
+from flinkish.spark.ledger.keys import KEY_BYTES, fingerprint, function_version, row_keys
+from flinkish.spark.ledger.ledger import ResumeLedger
+from flinkish.spark.ledger.segments import Damage
+from flinkish.spark.ledger.writer import LedgerWriter
+
+__all__ = [
+    "KEY_BYTES",
+    "Compaction",
+    "Damage",
+    "Hits",
+    "LedgerIndex",
+    "LedgerWriter",
+    "ResumeLedger",
+    "fingerprint",
+    "function_version",
+    "row_keys",
+]

@@ -1,0 +1,99 @@
+"""The files of a ledger on whatever file system they are."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from flinkish.common.errors import MissingDependencyError
+
+__all__ = ["SUFFIX", "Place", "SegmentFile"]
+
+SUFFIX = ".segment"
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFile:
+    """A segment as the directory lists it; times are s since the epoch."""
+
+    path: str
+    name: str
+    size: int
+    changed: float
+
+
+class Place:
+    """A directory of segments; it need not exist to be read."""
+
+    def __init__(self, path: str | os.PathLike[str], below: str = "") -> None:
+        self.path = os.fspath(path)
+        self.file_system, root = _resolve(self.path)
+        self.directory = f"{root}/{below}" if below else root
+
+    @property
+    def appendable(self) -> bool:
+        """Whether what was written to an open file survives the end of the process.
+
+        Object stores show a file when it is closed, and not before.
+        """
+        return isinstance(self.file_system, (pafs.LocalFileSystem, pafs.HadoopFileSystem))
+
+    def segments(self) -> list[SegmentFile]:
+        """The segments that there are, the oldest names first."""
+        selector = pafs.FileSelector(self.directory, allow_not_found=True)
+        return sorted(
+            (
+                SegmentFile(found.path, found.base_name, found.size or 0, _seconds(found))
+                for found in self.file_system.get_file_info(selector)
+                if found.is_file and found.base_name.endswith(SUFFIX)
+            ),
+            key=lambda segment: segment.name,
+        )
+
+    def create(self, name: str) -> pa.NativeFile:
+        """A new file to write to."""
+        self.file_system.create_dir(self.directory, recursive=True)
+        return self.file_system.open_output_stream(f"{self.directory}/{name}")
+
+    def open(self, segment: SegmentFile) -> pa.NativeFile:
+        """A segment to read from."""
+        return self.file_system.open_input_file(segment.path)
+
+    def rename(self, name: str, to: str) -> None:
+        """Give a file of the directory another name."""
+        self.file_system.move(f"{self.directory}/{name}", f"{self.directory}/{to}")
+
+    def remove(self, segment: SegmentFile) -> bool:
+        """Delete a segment; False if somebody else did."""
+        try:
+            self.file_system.delete_file(segment.path)
+        except FileNotFoundError:
+            return False
+        return True
+
+
+def _seconds(found: pafs.FileInfo) -> float:
+    return (found.mtime_ns or 0) / 1e9
+
+
+def _resolve(path: str) -> tuple[pafs.FileSystem, str]:
+    """The file system of a path or URI, pyarrow's or else fsspec's, and the path there."""
+    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", path):
+        return pafs.LocalFileSystem(), str(Path(path).absolute())
+    try:
+        file_system, directory = pafs.FileSystem.from_uri(path)
+    except pa.ArrowInvalid:
+        try:
+            import fsspec.core
+        except ImportError as error:
+            raise MissingDependencyError.of(
+                "fsspec", feature=f"a ledger in a directory like {path!r}"
+            ) from error
+        inner, directory = fsspec.core.url_to_fs(path)
+        file_system = pafs.PyFileSystem(pafs.FSSpecHandler(inner))
+    return file_system, directory.rstrip("/")

@@ -13,6 +13,7 @@ try:
 except ImportError as error:
     raise MissingDependencyError.of("pyspark", feature="flinkish.spark", extra="spark") from error
 
+from flinkish.spark.async_context import idempotency_key
 from flinkish.spark.async_map import async_map
 from flinkish.spark.data_stream import DataStream, KeyedStream, ProcessedStream
 from flinkish.spark.plan import StateSettings
@@ -29,6 +30,7 @@ __all__ = [
     "TaskResults",
     "async_map",
     "configure",
+    "idempotency_key",
     "register_source",
     "run_task",
 ]

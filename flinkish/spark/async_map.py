@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import secrets
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, overload
 
@@ -16,14 +17,15 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from flinkish.common.durations import DurationLike
+from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, UnknownColumnError
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 from flinkish.functions import AsyncRetryStrategy
 from flinkish.operators.async_invokers import function_name
 from flinkish.spark.async_answers import COUNTERS, COUNTS_COLUMN, ERROR, OnError, keep_failure
-from flinkish.spark.async_operator import AnswerOperator
+from flinkish.spark.async_context import KeyOf, key_maker
+from flinkish.spark.async_operator import AnswerOperator, WarmUp
 from flinkish.spark.async_plan import AsyncPlan
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.schemas import arrow_schema, output_schema
@@ -56,6 +58,8 @@ def async_map(
     timeout: DurationLike | None = None,
     retry: AsyncRetryStrategy | None = None,
     on_error: OnError = "fail",
+    idempotency_key: str | Sequence[str] | None = None,
+    warmup: DurationLike | None = None,
     name: str | None = None,
     observation: Observation | None = None,
     job_parameters: Mapping[str, str] | None = None,
@@ -73,6 +77,8 @@ def async_map(
     timeout: DurationLike | None = None,
     retry: AsyncRetryStrategy | None = None,
     on_error: OutputTag,
+    idempotency_key: str | Sequence[str] | None = None,
+    warmup: DurationLike | None = None,
     name: str | None = None,
     observation: Observation | None = None,
     job_parameters: Mapping[str, str] | None = None,
@@ -89,6 +95,8 @@ def async_map(
     timeout: DurationLike | None = None,
     retry: AsyncRetryStrategy | None = None,
     on_error: OnError | OutputTag = "fail",
+    idempotency_key: str | Sequence[str] | None = None,
+    warmup: DurationLike | None = None,
     name: str | None = None,
     observation: Observation | None = None,
     job_parameters: Mapping[str, str] | None = None,
@@ -116,13 +124,19 @@ def async_map(
           has under the same name and type, and is null in the others;
         - an OutputTag sends it to a side output, and the result is a TaskResults.  A tag without a
           type gives the columns of the input and ``error``; one with a type says which of these.
+    idempotency_key: columns that tell rows apart.  Inside of ``fn``, ``idempotency_key()`` then
+        names the call, by these columns and ``name``: always the same, for services that answer a
+        call they know once.
+    warmup: how long each worker takes to come from one row at once to ``capacity``.
     name: of the operator, for messages and counters; by default that of the function.
     observation: gets the counters of a batch DataFrame: rows, results, failed, dropped, timed_out,
         retried.  Those of a stream are in the progress of its query, as the observed metrics
         ``flinkish.<name>``.
     job_parameters: for ``runtime_context.get_job_parameter``.
 
-    Calls are at least once: a Spark task that is tried again makes its calls again.
+    Calls are at least once: a Spark task that is tried again makes its calls again.  A task holds
+    ``capacity`` rows, a batch of results, and what Spark gives it at a time:
+    ``spark.sql.execution.arrow.maxRecordsPerBatch`` rows, 10,000 by default.
 
     Raises IllegalArgumentError and ArgumentTypeError for settings that cannot be, and
     SerializationError that names what cannot be sent to the workers.
@@ -137,8 +151,17 @@ def async_map(
             "an Observation is for batch DataFrames; what a stream counts is in the progress of "
             f"its query, as the observed metrics 'flinkish.{name}'"
         )
-    keep = None if on_error == "fail" else keep_failure
-    make = _MakeOperator(fn, mode, capacity, timeout, retry, keep)
+    make = _MakeOperator(
+        fn=fn,
+        mode=mode,
+        capacity=capacity,
+        timeout=timeout,
+        retry=retry,
+        on_failure=None if on_error == "fail" else keep_failure,
+        key_of=_key_of(idempotency_key, frame, name),
+        warmup=0 if warmup is None else to_millis(warmup, "warmup", minimum=0),
+        definition=secrets.token_hex(16),
+    )
     make()  # refuses here what workers would
     check_picklable(make, f"the function {name!r}")
     results = output_schema(schema, f"the output schema of {name!r}")
@@ -176,6 +199,9 @@ class _MakeOperator:
     timeout: DurationLike | None
     retry: AsyncRetryStrategy | None
     on_failure: Callable[[Any, BaseException, int], Any] | None
+    key_of: KeyOf | None
+    warmup: int
+    definition: str
 
     def __call__(self) -> AnswerOperator:
         return AnswerOperator(
@@ -185,7 +211,27 @@ class _MakeOperator:
             timeout=self.timeout,
             retry=self.retry,
             on_failure=self.on_failure,
+            key_of=self.key_of,
+            warm_up=WarmUp(self.definition, self.warmup) if self.warmup else None,
         )
+
+
+def _key_of(columns: str | Sequence[str] | None, frame: DataFrame, name: str) -> KeyOf | None:
+    """What makes idempotency keys; UnknownColumnError."""
+    if columns is None:
+        return None
+    names = (columns,) if isinstance(columns, str) else tuple(columns)
+    if not names:
+        raise IllegalArgumentError("idempotency_key needs at least one column")
+    for column in names:
+        if column not in frame.columns:
+            raise UnknownColumnError(
+                f"idempotency_key names a column {column!r}; the columns are "
+                f"{', '.join(frame.columns)}",
+                column=column,
+                available=frame.columns,
+            )
+    return key_maker(name, names)
 
 
 def _name_of(fn: Any) -> str:

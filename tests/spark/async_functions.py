@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flinkish.functions import AsyncFunction
+from flinkish.spark import idempotency_key
 
 
 class Unavailable(Exception):
@@ -97,3 +98,12 @@ async def dies_at(row: Any) -> list[Any]:
         open(row.file, "x").close()
         os.kill(os.getpid(), 9)
     return [(row.n, os.getpid())]
+
+
+async def keyed(row: Any) -> list[Any]:
+    await asyncio.sleep(0)
+    return [(row.n, idempotency_key())]
+
+
+def keyed_in_thread(row: Any) -> list[Any]:
+    return [(row.n, idempotency_key())]

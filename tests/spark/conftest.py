@@ -40,6 +40,7 @@ WITHOUT_SPARK = (
     "test_group_state.py",
     "test_processor.py",
     "test_table_files.py",
+    "test_async_operator.py",
     "test_async_task.py",
     "test_task_input.py",
     "test_task_output.py",

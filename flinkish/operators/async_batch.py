@@ -106,9 +106,9 @@ class AsyncBatchWaitOperator(AsyncWaitOperator):
             )
         return CoroutineInvoker(fn, method)
 
-    def end_input(self) -> None:
+    def drain(self) -> None:
         """As declared; what is gathered is a batch (Flink: D.23)."""
-        self._require_open("end_input")
+        self._require_open("drain")
         while self._backlog:
             self._executor.yield_()
         while self._gathering or self._watermark is not None:
@@ -116,7 +116,7 @@ class AsyncBatchWaitOperator(AsyncWaitOperator):
             self._refill()
             if self._gathering or self._watermark is not None:
                 self._executor.yield_()
-        super().end_input()
+        super().drain()
 
     def _gathered(self) -> Iterable[StreamRecord | Watermark]:
         yield from self._gathering

@@ -16,7 +16,7 @@ from flinkish.common.notes import shortened
 __all__ = ["dump_elements", "load_elements"]
 
 FORMAT_VERSION = 1
-KIND_ELEMENTS = 6
+KIND_ELEMENTS = 10
 
 Element = StreamRecord | Watermark
 

@@ -131,8 +131,14 @@ class AsyncWaitOperator(StreamOperator):
             raise
         self._emit()
 
+    def drain(self) -> None:
+        """Wait until everything is emitted, with all the attempts that it takes; more may come."""
+        self._require_open("drain")
+        while len(self._queue) or self._backlog:
+            self._executor.yield_()
+
     def end_input(self) -> None:
-        """Wait until everything is emitted; who waits to try again does so now, once (D.15)."""
+        """The same, but what waits to be tried again is so now, once, and nothing else (D.15)."""
         self._require_open("end_input")
         self._finishing = True
         waiting, self._waiting = self._waiting, {}
@@ -140,8 +146,7 @@ class AsyncWaitOperator(StreamOperator):
             self._timers.drop(call.retry)
             call.retry = 0
             self._invoker.start(call)
-        while len(self._queue) or self._backlog:
-            self._executor.yield_()
+        self.drain()
 
     def close(self) -> None:
         """Stop what is under way, and close the function."""

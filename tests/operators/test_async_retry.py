@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from flinkish.common.errors import AsyncTimeoutError
+from flinkish.common.errors import AsyncTimeoutError, DeadlockError
 from flinkish.functions import AsyncRetryPredicate, AsyncRetryStrategy
 from flinkish.functions.async_retry import RetryPredicate, empty_result_predicate
 from flinkish.operators import AsyncWaitOperator
@@ -143,6 +143,23 @@ def test_end_input_tries_what_waits_at_once_and_then_no_more() -> None:
     assert isinstance(stage.failures[0], ValueError)
     stage.at(50)
     assert len(fn.attempts[1]) == 2
+
+
+def test_drain_goes_on_trying() -> None:
+    """Unlike the end of the input: for whoever has no more for now, but is not at the end."""
+    fn, stage = staged()
+    stage.give(1)
+    fn.failed(1, KeyError())
+    stage.at(10)
+    fn.failed(1, KeyError())
+    with pytest.raises(DeadlockError):
+        stage.operator.drain()
+    stage.at(20)
+    fn.done(1)
+    stage.operator.drain()
+    assert fn.attempts[1][-1].attempt == 3
+    assert stage.values == [1]
+    stage.give(2)
 
 
 def test_a_snapshot_knows_no_attempts() -> None:

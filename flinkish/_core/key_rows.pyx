@@ -5,7 +5,7 @@ from libc.stdint cimport uint32_t
 from flinkish._core.state_entries cimport table_free_row
 from flinkish._core.state_rows cimport NO_ROW, header_of, row_at, row_is_empty, table_find
 from flinkish._core.state_table cimport StateTable
-from flinkish._core.values cimport TAG_EMPTY, Encoded, encode_key, hash_bytes
+from flinkish._core.values cimport TAG_EMPTY, TAG_SCOPED, Encoded, encode_key, hash_bytes
 
 
 cdef uint32_t find(StateTable table, object key) except? 0xFFFFFFFE:
@@ -52,4 +52,24 @@ def forget_empty_rows(StateTable table not None):
             if row_at(&table.table, row).tag != TAG_EMPTY and row_is_empty(&table.table, row):
                 table_free_row(&table.table, row)
                 freed += 1
+    return freed
+
+
+def forget_scoped_rows(StateTable table not None):
+    """Free the rows of keys within namespaces, whatever they hold; how many.
+
+    Only where no log is kept; their timers must be gone.  No key is current afterwards.
+    """
+    cdef uint32_t row
+    cdef Py_ssize_t freed = 0
+    table.check_open()
+    if table.table.tracking:
+        raise table.illegal_state("rows of a table with a log are forgotten by its commit")
+    table.current = NO_ROW
+    for row in range(header_of(&table.table).rows):
+        if row_at(&table.table, row).tag == TAG_SCOPED:
+            if row_at(&table.table, row).timers:
+                raise table.illegal_state(f"row {row} has timers and cannot be forgotten")
+            table_free_row(&table.table, row)
+            freed += 1
     return freed

@@ -83,7 +83,8 @@ cdef class WindowedProcess(KeyedProcess):
     cdef Calls calls
     cdef object function
     cdef object clear_function  # or None
-    cdef readonly long long dropped
+    cdef readonly long long unplaced    # elements too late for every window
+    cdef readonly long long dropped     # those of them that no side output takes
 
     cdef Window at              # the window at work
     cdef object window          # the same as an object, or None: not made yet

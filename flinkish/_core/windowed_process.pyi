@@ -14,6 +14,8 @@ class WindowedProcess(KeyedProcess):
     """Runs windows over a table."""
 
     @property
+    def unplaced(self) -> int: ...
+    @property
     def dropped(self) -> int: ...
     def __init__(
         self,

@@ -166,6 +166,7 @@ cdef class WindowedProcess(KeyedProcess):
                 self.table.current = key
         if not accepted and timed and self.is_late(timestamp):
             # Of no window, and late: Flink C.7.
+            self.unplaced += 1
             if self.late_tag is None:
                 self.dropped += 1
             else:

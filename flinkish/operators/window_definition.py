@@ -165,7 +165,12 @@ class WindowDefinition:
     @property
     def uses_processing_time(self) -> bool:
         """Whether there may be timers on processing time, as far as built-in parts show."""
-        return any(isinstance(one, _ON_THE_CLOCK) for one in _nested(self.trigger))
+        return any(isinstance(one, _ON_THE_CLOCK) for one in self.triggers)
+
+    @property
+    def triggers(self) -> list[Trigger]:
+        """The trigger and those that it consists of."""
+        return list(_nested(self.trigger))
 
     @property
     def functions(self) -> Sequence[Any]:

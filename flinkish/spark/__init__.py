@@ -20,6 +20,7 @@ from flinkish.spark.plan import StateSettings
 from flinkish.spark.session import SETTINGS, configure
 from flinkish.spark.source import register_source
 from flinkish.spark.tasks import TaskResults, run_task
+from flinkish.spark.windowed_stream import WindowedStream
 
 __all__ = [
     "SETTINGS",
@@ -28,6 +29,7 @@ __all__ = [
     "ProcessedStream",
     "StateSettings",
     "TaskResults",
+    "WindowedStream",
     "async_map",
     "configure",
     "idempotency_key",

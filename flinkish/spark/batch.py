@@ -14,16 +14,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
+from flinkish._core.key_rows import forget_scoped_rows
 from flinkish._core.state_table import StateTable
 from flinkish.common.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
-from flinkish.spark.operator_run import (
-    OperatorRun,
-    Result,
-    result_batch,
-    results_schema,
-)
+from flinkish.spark.operator_run import Result, result_batch, results_schema
 from flinkish.spark.packing import keyed_batch
 from flinkish.spark.plan import AFTER_WATERMARK, EVENT_TIME, KEY, OperatorPlan
+from flinkish.spark.runs import open_run
 from flinkish.spark.vector_batch import run_windows
 
 __all__ = ["run_batch"]
@@ -31,6 +28,7 @@ __all__ = ["run_batch"]
 Batches = Iterator[pa.RecordBatch]
 
 _NO_ROW = 0xFFFFFFFF
+_FEW = 1_024  # rows below which looking for those of windows is not worth it
 
 
 def run_batch(frame: DataFrame, plan: OperatorPlan) -> DataFrame:
@@ -84,7 +82,8 @@ class _KeyByKey:
     def __init__(self, plan: OperatorPlan) -> None:
         self._plan = plan
         self._table = StateTable(0)
-        self._run = OperatorRun(plan, self._table)
+        self._run = open_run(plan, self._table)
+        self._rows_kept = _FEW
         self._current = _NO_ROW
         self._now = int(time.time() * 1000)
 
@@ -130,6 +129,11 @@ class _KeyByKey:
         self._run.engine.advance_processing_time(MAX_TIMESTAMP)
         self._table.forget(self._current)
         self._current = _NO_ROW
+        # Rows of windows are left, of this key and those before; looking for them costs each row
+        # of the table, so it is done when there are twice as many as the last time.
+        if self._table.number_of_keys > 2 * self._rows_kept:
+            forget_scoped_rows(self._table)
+            self._rows_kept = max(self._table.number_of_keys, _FEW)
 
     def _results(self) -> pa.RecordBatch:
         results = self._run.take_outputs(AFTER_WATERMARK)

@@ -25,6 +25,7 @@ from flinkish.common.typeinfo import TypeInformation
 from flinkish.common.watermark_strategy import WatermarkStrategy
 from flinkish.functions import KeyedProcessFunction
 from flinkish.spark.operator_results import OperatorResults, run_operator, take_output
+from flinkish.spark.options import OperatorOptions
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.plan import EVENT_TIME, MAIN, OperatorPlan, StateSettings
 from flinkish.spark.schemas import (
@@ -34,7 +35,12 @@ from flinkish.spark.schemas import (
     key_type_name,
     output_schema,
 )
-from flinkish.time.key_groups import UPPER_BOUND_MAX_PARALLELISM
+from flinkish.spark.windowed_stream import WindowedStream
+from flinkish.windowing import (
+    CountSlidingWindowAssigner,
+    CountTumblingWindowAssigner,
+    WindowAssigner,
+)
 
 __all__ = ["DataStream", "KeyedStream", "ProcessedStream"]
 
@@ -52,6 +58,7 @@ class DataStream:
         self._event_time: str | None = None
         self._operators = 0
         self._watermark_lost = False
+        self._paths: list[str] = []
 
     def assign_timestamps_and_watermarks(
         self, watermark_strategy: WatermarkStrategy, *, column: str | None = None
@@ -103,9 +110,23 @@ class DataStream:
         """
         return KeyedStream(self, keys)
 
+    def window_all(self, window_assigner: WindowAssigner, **options: Any) -> WindowedStream:
+        """All elements in windows, without keys: one task does the work.
+
+        Options as for `KeyedStream.window`.
+        """
+        options.setdefault("max_parallelism", 1)
+        windowed = KeyedStream(self, (_no_key,)).window(window_assigner, **options)
+        windowed.keyed = False
+        return windowed
+
     def to_df(self) -> DataFrame:
         """The rows as a DataFrame."""
         return self._frame.select(*self._columns)
+
+    def explain(self) -> str:
+        """How each operator runs, a line for each: row by row or by columns, and why."""
+        return "\n".join(self._paths) or "no operator: the rows of a DataFrame"
 
 
 class KeyedStream:
@@ -169,19 +190,56 @@ class KeyedStream:
                 f"process takes a KeyedProcessFunction, not {function!r} of type "
                 f"{type(function).__name__}"
             )
-        if order not in ("arrival", "timestamp"):
-            raise IllegalArgumentError(f"order must be 'arrival' or 'timestamp', not {order!r}")
-        if not isinstance(null_keys, OutputTag) and null_keys not in ("fail", "drop"):
-            raise IllegalArgumentError(
-                f"null_keys must be 'fail', 'drop' or an OutputTag, not {null_keys!r}"
-            )
-        if max_parallelism is not None and not 1 <= max_parallelism <= UPPER_BOUND_MAX_PARALLELISM:
-            raise IllegalArgumentError(
-                f"max_parallelism must be from 1 to {UPPER_BOUND_MAX_PARALLELISM}, not "
-                f"{max_parallelism}"
-            )
+        options = OperatorOptions(
+            uid, max_parallelism, order, processing_time_timers, null_keys, job_parameters, state
+        )
+        check_picklable(function, f"the function {type(function).__name__}")
+        name, frame, settings = self._operator(type(function).__name__, options)
+        output = output_schema(declared, f"the output schema of operator {name!r}")
+        plan = OperatorPlan(
+            function=function,
+            output=arrow_schema(output),
+            output_type=declared if isinstance(declared, TypeInformation) else None,
+            **settings,
+        )
+        return self._processed(frame, plan, output, "a keyed process function sees each row")
+
+    def window(
+        self,
+        window_assigner: WindowAssigner,
+        *,
+        uid: str | None = None,
+        max_parallelism: int | None = None,
+        order: str = "arrival",
+        processing_time_timers: bool | None = None,
+        null_keys: str | OutputTag = "fail",
+        job_parameters: Mapping[str, str] | None = None,
+        state: StateSettings | None = None,
+    ) -> WindowedStream:
+        """The stream with the elements of each key in windows; see `WindowedStream`.
+
+        The options are those of `process`.  Timers on processing time are served where the
+        assigner or a built-in trigger follows the clock; ``processing_time_timers`` says it for a
+        trigger of your own.
+        """
+        options = OperatorOptions(
+            uid, max_parallelism, order, processing_time_timers, null_keys, job_parameters, state
+        )
+        return WindowedStream(self, window_assigner, options)
+
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream:
+        """Windows of ``size`` elements of a key, one every ``slide`` (0: every ``size``)."""
+        if slide == 0:
+            return self.window(CountTumblingWindowAssigner(size))
+        return self.window(CountSlidingWindowAssigner(size, slide))
+
+    def _operator(
+        self, kind: str, options: OperatorOptions
+    ) -> tuple[str, DataFrame, dict[str, Any]]:
+        """Check options; the operator's name, its input, and what every plan has."""
+        options.check()
         stream = self._stream
-        if order == "timestamp" and stream._event_time is None:
+        if options.order == "timestamp" and stream._event_time is None:
             raise TimestampError(
                 "order='timestamp' needs event time: call assign_timestamps_and_watermarks first"
             )
@@ -191,33 +249,36 @@ class KeyedStream:
                 "and Spark passes no watermark on behind such an operator: timers here would "
                 "never fire; put it last, or write its output and read it in a second query"
             )
-        check_picklable(function, f"the function {type(function).__name__}")
-        number = stream._operators + 1
-        name = uid or f"{type(function).__name__}-{number}"
-        output = output_schema(declared, f"the output schema of operator {name!r}")
+        name = options.uid or f"{kind}-{stream._operators + 1}"
         user = stream.to_df()
-        plan = OperatorPlan(
-            uid=name,
-            function=function,
-            schema=arrow_schema(user.schema),
-            key_columns=self._keys,
-            key_types=tuple(key_type_name(user, key) for key in self._keys),
-            key_selector=self._selector,
-            max_parallelism=max_parallelism or _default_key_groups(user.sparkSession),
-            output=arrow_schema(output),
-            output_type=declared if isinstance(declared, TypeInformation) else None,
-            event_time=stream._event_time,
-            chained=stream._operators > 0,
-            time_zone=user.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC",
-            processing_time=processing_time_timers,
-            timestamp_order=order == "timestamp",
-            null_keys=null_keys,
-            job_parameters=dict(job_parameters or {}),
-            state=state or StateSettings(),
-            definition=secrets.token_hex(16),
-        )
-        processed = ProcessedStream(run_operator(stream._frame, plan), output, number)
+        settings = {
+            "uid": name,
+            "schema": arrow_schema(user.schema),
+            "key_columns": self._keys,
+            "key_types": tuple(key_type_name(user, key) for key in self._keys),
+            "key_selector": self._selector,
+            "max_parallelism": options.max_parallelism or _default_key_groups(user.sparkSession),
+            "event_time": stream._event_time,
+            "chained": stream._operators > 0,
+            "time_zone": user.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC",
+            "processing_time": bool(options.processing_time_timers),
+            "timestamp_order": options.order == "timestamp",
+            "null_keys": options.null_keys,
+            "job_parameters": dict(options.job_parameters or {}),
+            "state": options.state or StateSettings(),
+            "definition": secrets.token_hex(16),
+        }
+        return name, user, settings
+
+    def _processed(
+        self, user: DataFrame, plan: OperatorPlan, output: StructType, path: str
+    ) -> ProcessedStream:
+        """The outputs of an operator over this stream; ``path`` says how it runs and why."""
+        stream = self._stream
+        results = run_operator(stream._frame, plan)
+        processed = ProcessedStream(results, output, stream._operators + 1)
         processed._watermark_lost = plan.processing_time and plan.timed and user.isStreaming
+        processed._paths = [*stream._paths, f"{plan.uid}: {path}"]
         return processed
 
 
@@ -244,6 +305,7 @@ class ProcessedStream(DataStream):
         stream._event_time = EVENT_TIME
         stream._operators = self._operators
         stream._watermark_lost = self._watermark_lost
+        stream._paths = self._paths
         return stream
 
     def foreach_batch(
@@ -288,6 +350,11 @@ class ProcessedStream(DataStream):
 def _default_key_groups(spark: SparkSession) -> int:
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
     return min(max(1 << (2 * partitions - 1).bit_length(), 16), 1024)
+
+
+def _no_key(row: Any) -> bool:
+    """The one key of a stream that has none."""
+    return True
 
 
 def _tag_schema(tag: OutputTag) -> StructType:

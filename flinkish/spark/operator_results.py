@@ -34,7 +34,7 @@ def run_operator(frame: DataFrame, plan: OperatorPlan) -> OperatorResults:
         )
     check_session(frame.sparkSession)
     # Packing needs all of the plan but the function, which may be large.
-    pack = packer(replace(plan, function=None), pack_rows_of(plan))
+    pack = packer(replace(plan, function=None, window=None), pack_rows_of(plan))
     results = (
         frame.mapInArrow(pack, PACKED_SCHEMA)
         .groupBy("slot")

@@ -127,16 +127,22 @@ class OperatorRun:
             TimeDomain.PROCESSING_TIME,
         )
         self._convert = converter(plan.output_type) if plan.output_type is not None else None
-        self._function.open(
-            KeyedRuntimeContext(
-                self.backend,
-                task_name=plan.uid,
-                index=context.partitionId() if context else 0,
-                parallelism=plan.max_parallelism,
-                max_parallelism=plan.max_parallelism,
-                attempt=context.attemptNumber() if context else 0,
-                job_parameters=plan.job_parameters,
-            )
+        self._function.open(self._runtime_context(context))
+
+    def _runtime_context(
+        self, context: TaskContext | None, *, of_key: bool = False
+    ) -> KeyedRuntimeContext:
+        """What functions are opened with."""
+        plan = self._plan
+        return KeyedRuntimeContext(
+            self.backend,
+            task_name=plan.uid,
+            index=context.partitionId() if context else 0,
+            parallelism=plan.max_parallelism,
+            max_parallelism=plan.max_parallelism,
+            attempt=context.attemptNumber() if context else 0,
+            job_parameters=plan.job_parameters,
+            of_key=of_key,
         )
 
     def first_in_process(self) -> bool:
@@ -161,7 +167,7 @@ class OperatorRun:
         group = "" if key_group is None else f", key group {key_group}"
         add_note(
             error,
-            f"raised in operator {self._plan.uid!r} ({type(self._function).__name__}){group}, for "
+            f"raised in operator {self._plan.uid!r} ({self._plan.function_name}){group}, for "
             f"the key {self.engine.last_key!r}, timestamp {self.engine.last_timestamp}, or before "
             "it",
         )

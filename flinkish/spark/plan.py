@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from flinkish.common.typeinfo import TypeInformation
+from flinkish.operators.window_definition import WindowDefinition
 from flinkish.spark.vector_plan import VectorPlan
 
 __all__ = [
@@ -59,7 +60,7 @@ class OperatorPlan:
     one of the user's columns, ``key_column``) and EVENT_TIME (when ``timed``) behind them.
     ``chained`` rows come from another operator, with its EVENT_TIME and PHASE.  ``definition``
     stands for the query where Spark does not tell its id.  ``vector`` is a vectorised window
-    operator, which runs instead of a function.
+    operator, ``window`` one that is not; either runs instead of a function.
     """
 
     uid: str
@@ -81,6 +82,12 @@ class OperatorPlan:
     state: StateSettings = field(default_factory=StateSettings)
     definition: str = "batch"
     vector: VectorPlan | None = None
+    window: WindowDefinition | None = None
+
+    @property
+    def function_name(self) -> str:
+        """The class of the function, for messages."""
+        return type(self.function).__name__ if self.window is None else self.window.name
 
     @property
     def timed(self) -> bool:

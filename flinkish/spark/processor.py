@@ -19,8 +19,8 @@ from flinkish.spark.operator_run import OperatorRun, Result
 from flinkish.spark.packing import NULL_KEY_GROUP, SETTINGS_GROUP
 from flinkish.spark.placement import group_at
 from flinkish.spark.plan import AFTER_WATERMARK, BEFORE_WATERMARK, OperatorPlan
+from flinkish.spark.runs import open_run
 from flinkish.spark.table_files import TableFiles
-from flinkish.spark.vector_run import VectorRun
 
 __all__ = ["KeyGroupProcessor"]
 
@@ -82,8 +82,7 @@ class KeyGroupProcessor(StatefulProcessor):
     def _opened(self) -> OperatorRun:
         # Not in init: the function belongs to the worker that runs it.
         if self._run is None:
-            vectorised = self._plan.vector is not None
-            self._run = VectorRun(self._plan) if vectorised else OperatorRun(self._plan)
+            self._run = open_run(self._plan)
             files = TableFiles(self._run.query_id, self._plan.uid, self._plan.state.table_dir)
             if self._run.first_in_process():
                 files.collect()

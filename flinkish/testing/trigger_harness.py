@@ -39,7 +39,7 @@ class TriggerTestHarness:
         self._backend = KeyedStateBackend(self._table)
         KeyedRuntimeContext(self._backend, task_name="trigger")  # its states raise our errors
         self._timers = NamedTimers(self._table, 0)
-        self._context = WindowTriggerContext(
+        self._context: Any = WindowTriggerContext(
             self._table, KeyedTimerService(self._table), self._backend.state, MetricGroup()
         )
 
@@ -113,7 +113,8 @@ class TriggerTestHarness:
         if window is None:
             return self._backend.number_of_entries()
         self._use(window)
-        return self._context.number_of_states()
+        found: int = self._context.number_of_states()
+        return found
 
     def num_event_time_timers(self, window: Any = None) -> int:
         """Event-time timers, of one window or of all."""

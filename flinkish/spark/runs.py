@@ -1,0 +1,20 @@
+"""Which run an operator's plan asks for."""
+
+from __future__ import annotations
+
+from flinkish._core.state_table import StateTable
+from flinkish.spark.operator_run import OperatorRun
+from flinkish.spark.plan import OperatorPlan
+from flinkish.spark.vector_run import VectorRun
+from flinkish.spark.window_run import WindowRun
+
+__all__ = ["open_run"]
+
+
+def open_run(plan: OperatorPlan, table: StateTable | None = None) -> OperatorRun:
+    """The run of a plan in this task, its functions opened."""
+    if plan.vector is not None:
+        return VectorRun(plan, table)
+    if plan.window is not None:
+        return WindowRun(plan, table)
+    return OperatorRun(plan, table)

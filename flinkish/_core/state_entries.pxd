@@ -12,6 +12,14 @@ from flinkish._core.state_rows cimport Table
 cdef uint32_t table_find_entry(Table* table, uint32_t row, uint32_t cell, uint8_t key_tag,
                                uint32_t key_size, const char* key) noexcept nogil
 
+# The same in parts, for who looks for many: their hashes first; then for each of a few the memory
+# asked for, in three steps, each of which needs what the one before it asked for; then found.
+cdef uint32_t hash_entry(uint32_t row, uint32_t cell, uint8_t key_tag, uint32_t key_size,
+                         const char* key) noexcept nogil
+cdef void table_fetch_entry(Table* table, uint32_t hash, int step) noexcept nogil
+cdef uint32_t table_find_hashed(Table* table, uint32_t hash, uint32_t row, uint32_t cell,
+                                uint8_t key_tag, uint32_t key_size, const char* key) noexcept nogil
+
 # Append an entry to a chain, with exactly the id `wanted` unless that is NO_ROW.  For an
 # element of a list `key_tag` is TAG_EMPTY.  0 or an errno: EDOM when the cell has a single value.
 cdef int table_append(Table* table, uint32_t row, uint32_t cell, uint8_t key_tag,

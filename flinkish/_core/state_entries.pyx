@@ -5,6 +5,7 @@ from libc.stdint cimport uint16_t, uint64_t
 from libc.string cimport memcmp, memset
 
 from flinkish._core.memory cimport mix64, segment_reserve
+from flinkish._core.node_heap cimport prefetch
 from flinkish._core.slab cimport slab_free
 from flinkish._core.state_rows cimport (
     CELL_CLEARED,
@@ -44,8 +45,8 @@ cdef inline void set_chain(Cell* cell, uint32_t head, uint32_t tail) noexcept no
     cell.word = head | (<uint64_t>tail << 32)
 
 
-cdef inline uint32_t hash_entry(uint32_t row, uint32_t cell, uint8_t key_tag, uint32_t key_size,
-                                const char* key) noexcept nogil:
+cdef uint32_t hash_entry(uint32_t row, uint32_t cell, uint8_t key_tag, uint32_t key_size,
+                         const char* key) noexcept nogil:
     cdef uint64_t mixed = mix64((<uint64_t>row << 32) | (cell << 8) | 1)
     mixed = mix64(mixed ^ hash_bytes(key_tag, key_size, key))
     return <uint32_t>mixed
@@ -83,13 +84,35 @@ cdef int table_reserve_map(Table* table, uint32_t entries) noexcept nogil:
 
 cdef uint32_t table_find_entry(Table* table, uint32_t row, uint32_t cell, uint8_t key_tag,
                                uint32_t key_size, const char* key) noexcept nogil:
+    return table_find_hashed(table, hash_entry(row, cell, key_tag, key_size, key), row, cell,
+                             key_tag, key_size, key)
+
+
+cdef void table_fetch_entry(Table* table, uint32_t hash, int step) noexcept nogil:
+    cdef Slot* slot
+    cdef Entry* entry
+    if header_of(table).map_entries == 0:
+        return
+    slot = (<Slot*>table.map_index.base) + (hash & (header_of(table).map_index_size - 1))
+    if step == 0:
+        prefetch(slot)
+    elif slot.id != 0 and slot.hash == hash:
+        entry = entry_at(table, slot.id - 1)
+        if step == 1:
+            prefetch(entry)
+            prefetch(<char*>entry + sizeof(Entry) - 1)
+        elif entry.size > 8:
+            prefetch(table.slab.base + entry.word)
+
+
+cdef uint32_t table_find_hashed(Table* table, uint32_t hash, uint32_t row, uint32_t cell,
+                                uint8_t key_tag, uint32_t key_size, const char* key) noexcept nogil:
     cdef TableHeader* header = header_of(table)
     cdef Slot* index = <Slot*>table.map_index.base
-    cdef uint32_t hash, mask, at
+    cdef uint32_t mask, at
     cdef Entry* entry
     if header.map_entries == 0:
         return NO_ROW
-    hash = hash_entry(row, cell, key_tag, key_size, key)
     mask = header.map_index_size - 1
     at = hash & mask
     while index[at].id != 0:

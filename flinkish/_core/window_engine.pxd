@@ -38,7 +38,6 @@ cdef class PaneWindows(WindowEngine):
     cdef Groups groups
     cdef int take_rows(self, const uint32_t* rows, const int64_t* times, WordColumns columns,
                        uint64_t arrival) noexcept nogil
-    cdef int merge_groups(self) noexcept nogil
 
 
 cdef class SessionWindows(WindowEngine):

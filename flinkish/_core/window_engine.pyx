@@ -22,16 +22,13 @@ from flinkish._core.window_accumulators cimport (
 )
 from flinkish._core.window_firing cimport panes_advance
 from flinkish._core.window_groups cimport (
-    GroupName,
-    group_name,
-    group_record,
     groups_begin,
     groups_find,
     groups_init,
     groups_release,
 )
 from flinkish._core.window_output cimport fired_init, fired_release, fired_take
-from flinkish._core.window_panes cimport pane_add_late, pane_merge
+from flinkish._core.window_panes cimport pane_add_late, pane_merge, panes_merge_groups
 from flinkish._core.window_sessions cimport Session, session_add, sessions_advance
 from flinkish._core.window_shapes cimport (
     SHAPE_LIMIT,
@@ -273,18 +270,7 @@ cdef class PaneWindows(WindowEngine):
                 records_add(&self.layout.layout, self.groups.records.base, groups,
                             columns.columns, start, count, arrival + start)
             start += count
-        return self.merge_groups() if status == 0 else status
-
-    cdef int merge_groups(self) noexcept nogil:
-        cdef uint32_t group
-        cdef GroupName* name
-        cdef int status = 0
-        for group in range(1, self.groups.count):
-            name = group_name(&self.groups, group)
-            status = pane_merge(&self.panes, name.row, name.pane, group_record(&self.groups, group))
-            if status != 0:
-                return status
-        return 0
+        return panes_merge_groups(&self.panes, &self.groups) if status == 0 else status
 
     def merge(self, const uint32_t[::1] rows not None, const int64_t[::1] begins not None,
               const unsigned char[:, ::1] records not None):

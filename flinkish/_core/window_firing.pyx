@@ -11,6 +11,7 @@ from flinkish._core.window_output cimport fired_pop, fired_push
 from flinkish._core.window_panes cimport (
     CLEANUP,
     FIRE,
+    fetch_blocks,
     forget_block,
     forget_blocks,
     panes_forget_near,
@@ -51,6 +52,7 @@ cdef int fire_chain(Panes* panes, uint32_t row, const TimerColumns* due, const u
     cdef int64_t end
     cdef int status
     panes_forget_near(panes)
+    fetch_blocks(panes, row, due.timestamps[mine[0]] + 1)
     while at < count:
         end = due.timestamps[mine[at]] + 1
         while True:

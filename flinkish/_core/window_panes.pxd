@@ -24,6 +24,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from flinkish._core.memory cimport Segment
 from flinkish._core.state_rows cimport Table
 from flinkish._core.window_accumulators cimport Layout, WordColumn
+from flinkish._core.window_groups cimport Groups
 from flinkish._core.window_output cimport Fired
 from flinkish._core.window_shapes cimport Shape
 
@@ -56,11 +57,17 @@ cdef inline void panes_forget_near(Panes* panes) noexcept nogil:
 # Merge a record into a pane of a key.
 cdef int pane_merge(Panes* panes, uint32_t row, int64_t pane, const char* record) noexcept nogil
 
+# Merge each group into the pane that it is named by.
+cdef int panes_merge_groups(Panes* panes, Groups* groups) noexcept nogil
+
 # Take one row of the columns into a pane some of whose windows have been due: each of those that
 # is not forgotten fires: sliding ones from the last to begin to the first (Flink: C.2, C.18, C.27),
 # cumulative ones from the shortest to the longest.
 cdef int pane_add_late(Panes* panes, uint32_t row, int64_t pane, const WordColumn* columns,
                        int64_t at, uint64_t arrival) noexcept nogil
+
+# Ask for the memory of the blocks that a window is made of.
+cdef void fetch_blocks(Panes* panes, uint32_t row, int64_t end) noexcept nogil
 
 # Put a window together in `record`, which is overwritten.  This and the next remember blocks.
 cdef void window_record(Panes* panes, uint32_t row, int64_t end, char* record) noexcept nogil

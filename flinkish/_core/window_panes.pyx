@@ -4,9 +4,12 @@ from libc.errno cimport EINVAL
 from libc.stdint cimport INT64_MAX
 from libc.string cimport memset
 
+from flinkish._core.node_heap cimport prefetch
 from flinkish._core.state_entries cimport (
+    hash_entry,
     table_append,
-    table_find_entry,
+    table_fetch_entry,
+    table_find_hashed,
     table_remove_entry,
     table_touch_entry,
 )
@@ -21,6 +24,7 @@ from flinkish._core.state_rows cimport (
 )
 from flinkish._core.values cimport TAG_BYTES, TAG_EMPTY, TAG_INT, bytes_of
 from flinkish._core.window_accumulators cimport record_add, record_elements, record_merge
+from flinkish._core.window_groups cimport GroupName, group_name, group_record
 from flinkish._core.window_output cimport fired_push
 from flinkish._core.window_shapes cimport (
     cleanup_time,
@@ -31,11 +35,18 @@ from flinkish._core.window_shapes cimport (
     window_begin,
 )
 
+cdef enum:
+    AHEAD = 24  # groups whose memory is asked for at once
+
 
 # --- blocks --------------------------------------------------------------------------------------
 
-cdef inline uint32_t entry_of(Panes* panes, uint32_t row, int64_t block) noexcept nogil:
-    return table_find_entry(panes.table, row, panes.cell, TAG_INT, 8, <const char*>&block)
+cdef inline uint32_t hash_block(Panes* panes, uint32_t row, int64_t block) noexcept nogil:
+    return hash_entry(row, panes.cell, TAG_INT, 8, <const char*>&block)
+
+
+cdef inline uint32_t entry_of(Panes* panes, uint32_t row, int64_t block, uint32_t hash) noexcept nogil:
+    return table_find_hashed(panes.table, hash, row, panes.cell, TAG_INT, 8, <const char*>&block)
 
 
 cdef inline char* records_of(Panes* panes, uint32_t entry) noexcept nogil:
@@ -54,7 +65,7 @@ cdef inline char* find_block(Panes* panes, uint32_t row, int64_t block) noexcept
     cdef uint32_t place = <uint32_t>(block & (NEAR - 1)), entry
     cdef uint64_t bit = <uint64_t>1 << place
     if not panes.near_known & bit or panes.near_numbers[place] != block:
-        entry = entry_of(panes, row, block)
+        entry = entry_of(panes, row, block, hash_block(panes, row, block))
         panes.near_blocks[place] = NULL if entry == NO_ROW else records_of(panes, entry)
         panes.near_numbers[place] = block
         panes.near_known |= bit
@@ -81,16 +92,17 @@ cdef int make_block(Panes* panes, uint32_t row, int64_t block, uint32_t* entry) 
     return -status if status < 0 else 0
 
 
-cdef int open_pane(Panes* panes, uint32_t row, int64_t pane, char** block) noexcept nogil:
-    """The block of a pane, to change; made when there is none.
+cdef int open_pane(Panes* panes, uint32_t row, int64_t pane, uint32_t hash, char** block) noexcept nogil:
+    """The block of a pane, to change; made when there is none.  `hash` is the block's.
 
     A pane that was empty gets the timer of its first window that is not due.
     """
     cdef int64_t number = pane >> panes.shift, end
-    cdef uint32_t entry = entry_of(panes, row, number)
+    cdef uint32_t entry
     cdef int status
     if row_at(panes.table, row).tag == TAG_EMPTY:
         return EINVAL
+    entry = entry_of(panes, row, number, hash)
     if entry == NO_ROW:
         status = make_block(panes, row, number, &entry)
     else:
@@ -111,9 +123,10 @@ cdef int open_pane(Panes* panes, uint32_t row, int64_t pane, char** block) noexc
     return -status if status < 0 else 0
 
 
-cdef int pane_merge(Panes* panes, uint32_t row, int64_t pane, const char* record) noexcept nogil:
+cdef int merge_hashed(Panes* panes, uint32_t row, int64_t pane, uint32_t hash,
+                      const char* record) noexcept nogil:
     cdef char* block
-    cdef int status = open_pane(panes, row, pane, &block)
+    cdef int status = open_pane(panes, row, pane, hash, &block)
     if status != 0:
         return status
     record_merge(panes.layout, pane_in(panes, block, pane), record)
@@ -122,8 +135,36 @@ cdef int pane_merge(Panes* panes, uint32_t row, int64_t pane, const char* record
     return 0
 
 
+cdef int pane_merge(Panes* panes, uint32_t row, int64_t pane, const char* record) noexcept nogil:
+    return merge_hashed(panes, row, pane, hash_block(panes, row, pane >> panes.shift), record)
+
+
+cdef int panes_merge_groups(Panes* panes, Groups* groups) noexcept nogil:
+    cdef uint32_t[AHEAD] hashes
+    cdef uint32_t group = 1, count, i
+    cdef GroupName* name
+    cdef int step, status
+    while group < groups.count:
+        count = min(groups.count - group, <uint32_t>AHEAD)
+        for i in range(count):
+            name = group_name(groups, group + i)
+            hashes[i] = hash_block(panes, name.row, name.pane >> panes.shift)
+            prefetch(row_at(panes.table, name.row))
+        for step in range(3):
+            for i in range(count):
+                table_fetch_entry(panes.table, hashes[i], step)
+        for i in range(count):
+            name = group_name(groups, group + i)
+            status = merge_hashed(panes, name.row, name.pane, hashes[i],
+                                  group_record(groups, group + i))
+            if status != 0:
+                return status
+        group += count
+    return 0
+
+
 cdef int forget_block(Panes* panes, uint32_t row, int64_t block) noexcept nogil:
-    cdef uint32_t entry = entry_of(panes, row, block)
+    cdef uint32_t entry = entry_of(panes, row, block, hash_block(panes, row, block))
     return 0 if entry == NO_ROW else table_remove_entry(panes.table, entry)
 
 
@@ -143,6 +184,19 @@ cdef int forget_blocks(Panes* panes, uint32_t row, int64_t time) noexcept nogil:
                 return status
         block += 1
     return 0
+
+
+cdef void fetch_blocks(Panes* panes, uint32_t row, int64_t end) noexcept nogil:
+    cdef uint32_t[AHEAD] hashes
+    cdef int64_t block = pane_of(&panes.shape, window_begin(&panes.shape, end)) >> panes.shift
+    cdef int64_t last = pane_of(&panes.shape, end - 1) >> panes.shift
+    cdef int64_t count = min(last - block + 1, <int64_t>AHEAD), i
+    cdef int step
+    for i in range(count):
+        hashes[i] = hash_block(panes, row, block + i)
+    for step in range(3):
+        for i in range(count):
+            table_fetch_entry(panes.table, hashes[i], step)
 
 
 # --- windows -------------------------------------------------------------------------------------
@@ -192,7 +246,8 @@ cdef int pane_add_late(Panes* panes, uint32_t row, int64_t pane, const WordColum
     cdef int64_t last, end
     cdef char* block
     cdef char* record
-    cdef int status = open_pane(panes, row, pane, &block)
+    cdef uint32_t hash = hash_block(panes, row, pane >> panes.shift)
+    cdef int status = open_pane(panes, row, pane, hash, &block)
     if status != 0:
         return status
     record_add(panes.layout, pane_in(panes, block, pane), columns, at, arrival)

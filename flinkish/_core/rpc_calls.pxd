@@ -68,6 +68,8 @@ cdef class LocalCall(Letter):
 cdef object admission(Inbox inbox, object token, str method)
 # Call the endpoint's method.
 cdef object invoke(Inbox inbox, Procedure procedure, tuple arguments)
+# Arguments as a message; what cannot travel raises in the caller (Flink: E.19).
+cdef object encode(Procedure procedure, tuple arguments, str address)
 # The arguments in a message; the error is one for the asker.
 cdef tuple decode(Procedure procedure, object payload)
 cdef bint is_future(object result) except -1

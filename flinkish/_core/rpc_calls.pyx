@@ -47,6 +47,13 @@ cdef object invoke(Inbox inbox, Procedure procedure, tuple arguments):
     return getattr(inbox.target, procedure.name)(*arguments)
 
 
+cdef object encode(Procedure procedure, tuple arguments, str address):
+    try:
+        return procedure.encode_arguments(arguments)
+    except Exception as error:
+        raise words().unsendable(procedure, address, error)
+
+
 cdef tuple decode(Procedure procedure, object payload):
     try:
         return procedure.decode_arguments(payload)
@@ -250,7 +257,7 @@ cdef class LocalPort(Port):
         call.port = self
         call.arguments = arguments
         if self.serialize and not procedure.local:
-            call.arguments = words().encode(procedure, arguments, self.address)
+            call.arguments = encode(procedure, arguments, self.address)
         self.inbox.put(call, True)
         return 0
 
@@ -262,7 +269,7 @@ cdef class LocalPort(Port):
         call.arguments = arguments
         call.future = future
         if self.serialize and not procedure.local:
-            call.arguments = words().encode(procedure, arguments, self.address)
+            call.arguments = encode(procedure, arguments, self.address)
         future.port = self
         future.procedure = procedure
         future.inbox = self.inbox

@@ -40,7 +40,7 @@ cdef class RpcFuture:
 
     # Whether this call was the one that ended it.
     cdef bint settle(self, uint32_t state, object value) except -1
-    # What a subclass does when it has ended, before the callbacks.
+    # What a subclass does when it has ended, before anybody is woken or called.
     cdef int ended(self) except -1
     # Before a wait, which a subclass may refuse by raising; else `after_wait` follows.
     cdef int before_wait(self) except -1
@@ -60,6 +60,7 @@ cdef class TimedFuture(RpcFuture):
     cdef Deadlines deadlines
     cdef int64_t handle           # of the wheel, or NO_HANDLE
     cdef readonly int64_t timeout_ms
+    cdef readonly int64_t deadline_ms  # of the clock
     # The error that it fails with when its time is over.
     cdef object late_error(self)
 

@@ -80,13 +80,13 @@ cdef class RpcFuture:
             self.callbacks = None
             store_word(&self.state, state)
             waiters = self.waiters
+        self.ended()
         if waiters != 0:
             if flinkish_turn_has_more:
                 futex_wake(&self.state, ALL)
             else:
                 with nogil:
                     futex_wake(&self.state, ALL)
-        self.ended()
         if callbacks is not None:
             if type(callbacks) is list:
                 for callback in <list>callbacks:
@@ -252,6 +252,7 @@ cdef class Deadlines:
         at = NEVER if millis > NEVER - at else at + millis
         future.deadlines = self
         future.timeout_ms = millis
+        future.deadline_ms = at
         future.handle = self.wheel.put(at, future)
         if at < self.wake_at:
             self._arm(at)

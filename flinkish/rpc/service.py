@@ -6,7 +6,7 @@ import logging
 import os
 import threading
 import time
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from flinkish._core.rpc_calls import LocalPort
 from flinkish._core.rpc_future import Deadlines, RpcFuture
@@ -34,7 +34,10 @@ from flinkish.rpc.dispatcher import Dispatcher
 from flinkish.rpc.executors import ScheduledExecutor
 from flinkish.rpc.futures import completed, failed
 from flinkish.rpc.gateway import GatewayProxy, RpcGateway, gateways_of, proxy_of
+from flinkish.rpc.remote import Remote
 from flinkish.rpc.statistics import RpcStatistics
+from flinkish.rpc.tls import TlsConfig
+from flinkish.rpc.transport import Transport
 from flinkish.time import SystemProcessingTimeService
 
 if TYPE_CHECKING:
@@ -69,11 +72,17 @@ class RpcService:
         self,
         name: str,
         *,
+        host: str | None = None,
+        port: int = 0,
+        secret: str | bytes | None = None,
+        tls: TlsConfig | Literal["plaintext"] | None = None,
         ask_timeout: DurationLike = 10_000,
+        max_frame_size: int = 10 * 1024 * 1024,
         force_serialization: bool = False,
         dispatcher_threads: int = 2,
         mails_per_turn: int = 64,
         capture_call_sites: bool = False,
+        **transport: Any,
     ) -> None:
         self.name = check_service_name(name)
         self.ask_timeout_ms = to_millis(ask_timeout, "ask_timeout", minimum=1)
@@ -83,20 +92,59 @@ class RpcService:
         )
         self.deadlines = Deadlines(TimingWheel(1, 512, _clock_ms()), self._wake_at)
         self._serialize = force_serialization
-        self._capture = capture_call_sites
+        self.captures = capture_call_sites
         self._dispatcher = Dispatcher(f"{name}-rpc", dispatcher_threads, mails_per_turn)
         self._inboxes: dict[str, Inbox] = {}
         self._lock = threading.Lock()
         self._closed: RpcFuture[None] | None = None
         self._pid = os.getpid()
+        self._host = host
+        self._secret = secret
+        self._settings = transport | {
+            "host": host,
+            "port": port,
+            "tls": tls,
+            "max_frame_size": max_frame_size,
+        }
+        self._transport: Transport | None = None
+        self._remote = Remote(self)
         self._prefix = f"flinkish://{name}/user/rpc/"
+        if host is not None:
+            bound = self.transport().listen()
+            self._prefix = f"{RpcAddress(name, '', *bound).service}/user/rpc/"
 
     # --- what it is
 
     @property
     def hostname(self) -> str:
         """The host that others reach it at."""
-        return "localhost"
+        return "localhost" if self._host is None else self._host
+
+    @property
+    def port(self) -> int | None:
+        """The port that it listens on, None if it only dials."""
+        bound = self._transport.address if self._transport is not None else None
+        return None if bound is None else bound[1]
+
+    @property
+    def tls(self) -> TlsConfig | Literal["plaintext"] | None:
+        """What connections are encrypted by; made for the occasion where none was given."""
+        return self._settings["tls"] if self._transport is None else self._transport.tls
+
+    def transport(self) -> Transport:
+        """Its connections to other services, made when they are first needed."""
+        with self._lock:
+            if self._transport is None:
+                if not self._secret:
+                    raise IllegalArgumentError(
+                        f"service {self.name!r} has no secret and cannot talk to other processes: "
+                        "make one with secrets.token_hex(32) and give it to all services of the "
+                        "application"
+                    )
+                self._transport = Transport(
+                    self.name, self._remote, secret=self._secret, **self._settings
+                )
+            return self._transport
 
     def address_of(self, endpoint_id: str) -> str:
         """The address of an endpoint of this service, whether there is one or not."""
@@ -121,6 +169,8 @@ class RpcService:
             pending_asks=len(self.deadlines),
             expired_asks=self.deadlines.expired,
             dead_letters=self.dead_letters.count,
+            asks_under_way=self._remote.under_way,
+            transport=None if self._transport is None else self._transport.statistics(),
         )
 
     def __repr__(self) -> str:
@@ -173,7 +223,7 @@ class RpcService:
             token,
             self.ask_timeout_ms,
             self.deadlines,
-            self._capture,
+            self.captures,
             self._serialize,
         )
 
@@ -206,7 +256,7 @@ class RpcService:
             raise ArgumentTypeError(f"connect needs the gateway itself, not {gateway!r}")
         parsed = RpcAddress.parse(address)
         if not self._is_mine(parsed):
-            return self._connect_remote(parsed, gateway, fencing_token)
+            return self._remote.connect(parsed, gateway, fencing_token)
         try:
             inbox = self.find(parsed.endpoint)
             endpoint = self.endpoint_of(inbox)
@@ -226,7 +276,7 @@ class RpcService:
             path = self.address_of(path.removeprefix("/user/rpc/"))
         parsed = RpcAddress.parse(path)
         if not self._is_mine(parsed):
-            return self._resolve_remote(parsed)
+            return self._remote.resolve(parsed)
         try:
             return completed(self.address_of(self.find(parsed.endpoint).name))
         except RpcConnectionError as error:
@@ -257,20 +307,9 @@ class RpcService:
         )
 
     def _is_mine(self, address: RpcAddress) -> bool:
-        return address.host is None and address.name == self.name
-
-    def _connect_remote(
-        self, address: RpcAddress, gateway: type[Proxy], token: Any
-    ) -> RpcFuture[Proxy]:
-        return failed(
-            RpcConnectionError(
-                f"Could not connect to rpc endpoint under address {address}: this is service "
-                f"{self.name!r}"
-            )
-        )
-
-    def _resolve_remote(self, address: RpcAddress) -> RpcFuture[str]:
-        return failed(RpcConnectionError(f"{address} is not an address of service {self.name!r}"))
+        if address.host is None:
+            return address.name == self.name
+        return f"{address.service}/user/rpc/" == self._prefix
 
     # --- time
 
@@ -325,13 +364,21 @@ class RpcService:
         return closed
 
     def _tear_down(self, closed: RpcFuture[None], failures: list[BaseException]) -> None:
-        self._dispatcher.close()
-        self.timers.shutdown()
-        self.deadlines.abandon(words.service_closed(self.name))
-        if failures:
-            closed.set_exception(failures[0])
+        transport = self._transport
+
+        def finish(_: object) -> None:
+            self._dispatcher.close()
+            self.timers.shutdown()
+            self.deadlines.abandon(words.service_closed(self.name))
+            if failures:
+                closed.set_exception(failures[0])
+            else:
+                closed.set_result(None)
+
+        if transport is None:
+            finish(None)
         else:
-            closed.set_result(None)
+            transport.close().add_done_callback(finish)
 
     def close(self) -> None:
         """``close_async``, and wait for it."""

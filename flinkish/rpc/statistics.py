@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from flinkish.rpc.transport import TransportStatistics
+
 __all__ = ["RpcStatistics"]
 
 
@@ -13,7 +15,8 @@ class RpcStatistics:
 
     ``letters`` is what the common dispatcher threads delivered, in ``turns``; ``pending_asks`` are
     unanswered, local and remote; ``expired_asks`` got no answer in time; ``dead_letters`` reached
-    no endpoint.
+    no endpoint.  ``asks_under_way`` are those to other processes; ``transport`` is None while there
+    was no need for one.
     """
 
     endpoints: int
@@ -22,3 +25,5 @@ class RpcStatistics:
     pending_asks: int
     expired_asks: int
     dead_letters: int
+    asks_under_way: int
+    transport: TransportStatistics | None

@@ -11,7 +11,6 @@ import sys
 import time
 import traceback
 import types
-from collections.abc import Callable
 from typing import Any
 
 from flinkish._core import rpc_future
@@ -19,21 +18,27 @@ from flinkish._core.rpc_calls import Procedure
 from flinkish._core.rpc_inbox import Inbox
 from flinkish.common.durations import to_millis
 from flinkish.common.errors import (
+    ConnectionLostError,
     DeadlockError,
     EndpointNotStartedError,
     FencingTokenError,
+    FrameError,
+    FrameTooLargeError,
     IllegalStateError,
     RecipientUnreachableError,
+    RpcConnectionError,
     RpcError,
     RpcTimeoutError,
     SerializationError,
     UnknownMessageError,
+    UnsupportedOperationError,
 )
 from flinkish.common.notes import add_note
 from flinkish.rpc.dead_letters import DeadLetter
 from flinkish.rpc.futures import RpcFuture, awaiting
+from flinkish.rpc.remote_errors import PeerLostError, encode_error, remote_error
 
-__all__ = ["awaiting", "clock"]
+__all__ = ["awaiting", "clock", "encode_error", "remote_error"]
 
 _LOG = logging.getLogger("flinkish.rpc")
 _DEPTH = 12  # frames of the call site that are kept
@@ -85,8 +90,8 @@ def ask_timed_out(address: str, method: str, timeout_ms: int, where: str | None)
     error = RpcTimeoutError(
         f"Invocation of [{method}] at recipient [{address}] timed out after {timeout_ms} ms. It "
         "may have got lost, the endpoint may be busy or wait for something, or the limit is too "
-        "short: look at what the endpoint does, or give more time with gateway.with_timeout(...) or the "
-        "ask_timeout of the RpcService.",
+        "short: look at what the endpoint does, or give more time with "
+        "gateway.with_timeout(...) or the ask_timeout of the RpcService.",
         address=address,
         method=method,
         timeout_ms=timeout_ms,
@@ -159,10 +164,10 @@ def undecodable(procedure: Procedure, cause: Exception) -> Exception:
     return error
 
 
-def forked(inbox: Inbox) -> Exception:
+def forked(place: Any) -> Exception:
     """A child process has no threads of its parent."""
     return IllegalStateError(
-        f"the service {inbox.home.name!r} was made before a fork, in the parent process, and its "
+        f"the service {place.home.name!r} was made before a fork, in the parent process, and its "
         "threads are not here: make a new RpcService in this process"
     )
 
@@ -235,50 +240,136 @@ def blocking_failed(method: str, address: str, cause: BaseException | None) -> E
 # --- bytes
 
 
-def encode(procedure: Procedure, arguments: tuple[Any, ...], address: str) -> bytes:
-    """The arguments of a call, in the caller (Flink: E.19)."""
-    encode_arguments: Callable[[tuple[Any, ...]], bytes] = procedure.encode_arguments
-    try:
-        return encode_arguments(arguments)
-    except Exception as error:
-        raise SerializationError(
-            f"the arguments of {procedure.gateway}.{procedure.name} cannot be sent to {address}: "
-            f"{error}",
-            path=f"{procedure.gateway}.{procedure.name}",
-        ) from error
+def unsendable(procedure: Procedure, address: str, cause: Exception) -> Exception:
+    """Arguments that cannot travel, in the caller (Flink: E.19)."""
+    error = SerializationError(
+        f"the arguments of {procedure.gateway}.{procedure.name} cannot be sent to {address}: "
+        f"{cause}",
+        path=f"{procedure.gateway}.{procedure.name}",
+    )
+    error.__cause__ = cause
+    return error
 
 
-def encode_result(procedure: Procedure, result: Any) -> bytes:
-    """A result (Flink: E.20)."""
-    try:
-        encoded: bytes = procedure.encode_result(result)
-    except Exception as error:
-        raise RpcError(
-            f"Failed to serialize the result of {procedure.gateway}.{procedure.name}, "
-            f"{type(result).__name__}: {error}"
-        ) from error
-    return encoded
+def unsendable_result(procedure: Procedure, result: Any, cause: Exception) -> Exception:
+    """A result that cannot travel (Flink: E.20)."""
+    error = RpcError(
+        f"Failed to serialize the result of {procedure.gateway}.{procedure.name}, "
+        f"{type(result).__name__}: {cause}"
+    )
+    error.__cause__ = cause
+    return error
 
 
-def decode_result(procedure: Procedure, payload: Any, address: str) -> Any:
-    """A result that arrived (Flink: E.21)."""
-    try:
-        return procedure.decode_result(payload)
-    except Exception as error:
-        raise RpcError(
-            f"Could not deserialize the result of [{procedure.name}] at [{address}]: {error}. The "
-            "two sides declare different results"
-        ) from error
+def unsent_result(procedure: Procedure, cause: Exception) -> Exception:
+    """A result too large to be sent: the error names size and limit (Flink: E.20)."""
+    error = RpcError(f"The result of {procedure.gateway}.{procedure.name} was not sent: {cause}")
+    error.__cause__ = cause
+    return error
+
+
+def unreadable_result(procedure: Procedure, address: str, cause: Exception) -> Exception:
+    """A result that is not what the gateway declares (Flink: E.21)."""
+    error = RpcError(
+        f"Could not deserialize the result of [{procedure.name}] at [{address}]: {cause}. The two "
+        "sides declare different results"
+    )
+    error.__cause__ = cause
+    return error
 
 
 def through_bytes(procedure: Procedure, result: Any, address: str) -> Any:
     """A result as another process would get it (Flink: E.18)."""
-    return decode_result(procedure, encode_result(procedure, result), address)
+    try:
+        payload = procedure.encode_result(result)
+    except Exception as error:
+        raise unsendable_result(procedure, result, error) from error
+    try:
+        return procedure.decode_result(payload)
+    except Exception as error:
+        raise unreadable_result(procedure, address, error) from error
 
 
 def service_closed(name: str) -> Exception:
     """What becomes of asks that are unanswered when their service ends."""
     return RecipientUnreachableError(f"service {name!r} was closed before the answer came")
+
+
+# --- other processes
+
+
+def unknown_frame(kind: int, connection: str) -> Exception:
+    """The peer says something that we do not understand."""
+    return FrameError(f"a frame of kind {kind} came over {connection}, which nobody here takes")
+
+
+def unknown_link(link: int, connection: str) -> Exception:
+    """The peer calls what it never opened."""
+    return FrameError(f"a call for link {link} came over {connection}, which was never opened so")
+
+
+def no_method(inbox: Inbox, method: str) -> Exception:
+    """The endpoint has no such method (Flink: E.25)."""
+    return RpcConnectionError(
+        f"Could not find rpc method {method!r} at {inbox.home.address_of(inbox.name)}: the gateway "
+        "of the endpoint's process is of another version"
+    )
+
+
+def absent_method(procedure: Procedure, address: str) -> Exception:
+    """The same, at the caller, who was told when it connected."""
+    return RpcConnectionError(
+        f"Could not find rpc method {procedure.name!r} at {address}: the endpoint has no such. "
+        f"Its process knows another version of {procedure.gateway}; update that first"
+    )
+
+
+def only_local(procedure: Procedure, address: str) -> Exception:
+    """A local method was called from another process (Flink: E.18)."""
+    return UnsupportedOperationError(
+        f"{procedure.gateway}.{procedure.name} is @local, and {address} is in another process"
+    )
+
+
+def is_own_fault(error: Exception) -> bool:
+    """Whether the caller sent what cannot be sent: then the call itself raises."""
+    return isinstance(error, FrameTooLargeError)
+
+
+def peer_lost(cause: Exception, address: str, method: str, age_ms: int) -> Exception:
+    """What becomes of asks when the connection is lost (Flink: E.23); none is sent again."""
+    after = f" after {age_ms} ms" if age_ms else ""
+    error = PeerLostError(
+        f"[{method}] at [{address}] got no answer{after}: {cause}. Whether it was carried out is "
+        "not known; connect again to go on",
+        address=address,
+    )
+    error.__cause__ = cause
+    return error
+
+
+def unasked(address: str, method: str, cause: Exception) -> Exception:
+    """An ask was not sent."""
+    if isinstance(cause, ConnectionLostError) and not isinstance(cause, PeerLostError):
+        return peer_lost(cause, address, method, 0)
+    return cause
+
+
+def untold(home: Any, address: str, method: str, cause: Exception) -> None:
+    """A tell was not sent: counted and logged."""
+    reason = f"{type(cause).__name__}: {cause}"
+    home.dead_letters.add(DeadLetter(address.rpartition("/")[2], method, reason, True))
+    _LOG.warning("the tell %s to %s was not sent: %s", method, address, cause)
+
+
+def answer_lost(inbox: Inbox, method: str, cause: Exception) -> None:
+    """An answer could not be sent; the asker hears of the lost connection itself."""
+    _LOG.debug("the answer of %s at endpoint %r was not sent: %s", method, inbox.name, cause)
+
+
+def age_ms(deadline_ms: int, timeout_ms: int) -> int:
+    """How long ago a call with this deadline was made."""
+    return max(0, clock() // 1_000_000 - (deadline_ms - timeout_ms))
 
 
 rpc_future.equip(sys.modules[__name__], clock)

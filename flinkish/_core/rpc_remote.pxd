@@ -1,0 +1,76 @@
+# Calls that cross a connection.
+#
+# A Session is one side of a connection: it takes the frames that come in and knows both the links
+# that the peer has opened to endpoints here and the asks that we have under way to the peer.
+#
+#     frame     whose          endpoint field    method field           call field
+#     TELL ASK  the peer's     index of a Link   number in the peer's   chosen by the asker,
+#                                                schema                 0 in a TELL
+#     REPLY     ours           -                 -                      that of the ask
+#     ERROR     ours           -                 -                      that of the ask
+#
+# Method numbers are those of the caller's schema; a Link holds, for each of them, the procedure
+# of the endpoint, or None where it has none.  The fencing token is agreed on when the link is
+# opened, and checked in the endpoint's turn at every call (`admission`).
+#
+# Invariants:
+#   S1  An ask is in `asks` from before it is sent until it is settled: an answer finds it, whoever
+#       gives it up takes it out, and when the connection is lost `lose` fails all that are left.
+#       After that `lost` is set and nothing is entered: both happen within the session's critical
+#       section.
+#   S2  The I/O thread alone calls `accept` and `settle`.  It never runs a method of an endpoint:
+#       requests go into inboxes, and `settle` rings for each run queue once.
+#   S3  Requests are given back to the sender's credit when their turn takes them, or when they are
+#       refused.
+#   S4  A reply is sent with the flush of the buffer (B4, B5): it never waits for the next letter
+#       of the turn, which may take its time, or wait for what the asker does with this reply.
+
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
+
+from flinkish._core.frame_buffer cimport FrameBuffer
+from flinkish._core.framing cimport Frame, FrameSink
+from flinkish._core.rpc_calls cimport AskFuture, Port, Procedure
+from flinkish._core.rpc_inbox cimport Inbox, Letter
+
+cdef class Link:
+    cdef readonly Inbox inbox
+    cdef readonly object token         # what calls over this link are checked by
+    cdef list procedures               # by the caller's numbers
+    cdef list names
+    cdef Session session
+
+cdef class Session(FrameSink):
+    cdef readonly object connection
+    cdef FrameBuffer out               # the same
+    cdef readonly object owner         # has the slow half: on_open(session, call, payload)
+    cdef list links
+    cdef dict asks                     # call -> RemoteAsk
+    cdef uint64_t last_call
+    cdef readonly object lost          # the error, once the connection is over
+    cdef list due                      # run queues to ring for
+    cdef uint64_t enter(self, RemoteAsk ask) except 0
+    cdef int _request(self, Frame* frame) except -1
+    cdef int _answer(self, Frame* frame, bint good) except -1
+
+cdef class RemoteCall(Letter):
+    cdef Link link
+    cdef Procedure procedure
+    cdef bytes payload
+    cdef uint64_t call                 # 0 for a tell
+    cdef int64_t length                # bytes of the frame
+    cdef int _reply(self, object result) except -1
+    cdef int _fail(self, object error) except -1
+
+cdef class RemoteAsk(AskFuture):
+    cdef Session session
+    cdef uint64_t call                 # 0 when it is not in the session's table
+
+cdef class RemotePort(Port):
+    cdef readonly Session session
+    cdef readonly object peer          # what the slow half needs to connect again
+    cdef uint32_t link
+    cdef frozenset absent              # numbers of methods that the endpoint does not have
+    cdef uint32_t generation
+    cdef int _ready(self, Procedure procedure) except -1
+    cdef int _send(self, Procedure procedure, int kind, uint64_t call, object payload,
+                   int64_t millis) except -1

@@ -1,0 +1,80 @@
+"""Calls that cross a connection."""
+
+from typing import Any
+
+from typing_extensions import disjoint_base
+
+from flinkish._core.framing import FrameSink
+from flinkish._core.rpc_calls import AskFuture, Port, Procedure
+from flinkish._core.rpc_future import Deadlines
+from flinkish._core.rpc_inbox import Inbox, Letter
+
+@disjoint_base
+class Link:
+    """What the peer has opened."""
+
+    @property
+    def inbox(self) -> Inbox: ...
+    @property
+    def token(self) -> Any: ...
+    def __init__(
+        self,
+        session: Session,
+        inbox: Inbox,
+        names: list[str],
+        procedures: list[Procedure | None],
+        token: Any,
+    ) -> None: ...
+
+@disjoint_base
+class Session(FrameSink):
+    """One side of a connection."""
+
+    @property
+    def connection(self) -> Any: ...
+    @property
+    def owner(self) -> Any: ...
+    @property
+    def lost(self) -> Any: ...
+    @property
+    def under_way(self) -> int: ...
+    def __init__(self, connection: Any, owner: Any) -> None: ...
+    def add_link(self, link: Link) -> int: ...
+    def lose(self, error: BaseException) -> None: ...
+    def open(self, port: Port, procedure: Procedure, payload: bytes) -> RemoteAsk: ...
+    def answer(self, call: int, payload: bytes, good: bool) -> None: ...
+
+@disjoint_base
+class RemoteCall(Letter):
+    """A call from the other side of a connection."""
+
+    def procedure_name(self) -> str: ...
+
+@disjoint_base
+class RemoteAsk(AskFuture):
+    """The future of an ask to another process."""
+
+    def age_ms(self) -> int: ...
+
+@disjoint_base
+class RemotePort(Port):
+    """Sends to an endpoint at the other side of a connection."""
+
+    @property
+    def session(self) -> Session: ...
+    @property
+    def peer(self) -> Any: ...
+    def __init__(
+        self,
+        session: Session,
+        link: int,
+        absent: frozenset[int],
+        peer: Any,
+        home: Any,
+        address: str,
+        hostname: str,
+        token: Any,
+        timeout_ms: int,
+        deadlines: Deadlines,
+        capture: bool = False,
+    ) -> None: ...

@@ -1,0 +1,343 @@
+"""Calls that cross a connection; described in ``rpc_remote.pxd``."""
+
+cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+
+from flinkish._core.framing cimport (
+    FRAME_ASK, FRAME_ERROR, FRAME_OPEN, FRAME_OPENED, FRAME_REFUSED, FRAME_REPLY, FRAME_TELL,
+)
+from flinkish._core.futex cimport fork_generation, fork_watch
+from flinkish._core.memory cimport segment_raise
+from flinkish._core.rpc_calls cimport admission, decode, encode, invoke, is_future
+from flinkish._core.rpc_future cimport (
+    FUTURE_CANCELLED, FUTURE_DONE, FUTURE_FAILED, Deadlines, turn_has_more, words,
+)
+from flinkish._core.rpc_inbox cimport RunQueue
+
+from libc.stdint cimport uint8_t
+
+segment_raise(fork_watch())
+
+
+cdef class Link:
+    """What the peer has opened: an endpoint of this process, by the peer's method numbers."""
+
+    def __init__(self, Session session not None, Inbox inbox not None, list names not None,
+                 list procedures not None, token):
+        self.session = session
+        self.inbox = inbox
+        self.names = names
+        self.procedures = procedures
+        self.token = token
+
+
+cdef class Session(FrameSink):
+    """One side of a connection.  ``owner`` has the slow half, in Python.
+
+    Threading: frames come in on the I/O thread; all else is for all threads.
+    """
+
+    def __init__(self, connection, owner):
+        self.connection = connection
+        self.out = connection
+        self.owner = owner
+        self.links = []
+        self.asks = {}
+        self.due = []
+
+    def __repr__(self):
+        return f"<Session over {self.connection!r}, {len(self.asks)} asks under way>"
+
+    # --- frames
+
+    cdef int accept(self, Frame* frame) except -1:
+        if frame.kind == FRAME_ASK or frame.kind == FRAME_TELL:
+            return self._request(frame)
+        if frame.kind == FRAME_REPLY or frame.kind == FRAME_OPENED:
+            return self._answer(frame, True)
+        if frame.kind == FRAME_ERROR or frame.kind == FRAME_REFUSED:
+            return self._answer(frame, False)
+        payload = PyBytes_FromStringAndSize(<const char*>frame.payload, frame.size)
+        if frame.kind == FRAME_OPEN:
+            self.owner.on_open(self, frame.call, payload)
+            return 0
+        raise words().unknown_frame(frame.kind, repr(self.connection))
+
+    cdef int settle(self) except -1:
+        cdef RunQueue queue
+        turn_has_more(False)
+        while self.due:
+            queue = <RunQueue>self.due.pop()
+            queue.ring()
+        return 0
+
+    cdef int _request(self, Frame* frame) except -1:
+        cdef RemoteCall call
+        cdef Link link
+        if frame.endpoint >= <uint32_t>len(self.links):
+            raise words().unknown_link(frame.endpoint, repr(self.connection))
+        link = <Link>self.links[frame.endpoint]
+        call = RemoteCall.__new__(RemoteCall)
+        call.link = link
+        call.call = frame.call
+        call.length = frame.length
+        if frame.method >= <uint16_t>len(link.procedures):
+            raise words().unknown_link(frame.endpoint, repr(self.connection))
+        call.procedure = <Procedure>link.procedures[frame.method]
+        if call.procedure is None:
+            self.out.give_back(frame.length)
+            return call._fail(words().no_method(link.inbox, link.names[frame.method]))
+        call.payload = PyBytes_FromStringAndSize(<const char*>frame.payload, frame.size)
+        if link.inbox.put(call, False):
+            self.due.append(link.inbox.queue)
+        return 0
+
+    cdef int _answer(self, Frame* frame, bint good) except -1:
+        cdef RemoteAsk ask
+        cdef object payload, outcome
+        cdef uint64_t number = frame.call
+        ask = <RemoteAsk?>self.asks.pop(number, None)
+        if ask is None:
+            return 0    # it was given up, or its time was over
+        ask.call = 0
+        payload = PyBytes_FromStringAndSize(<const char*>frame.payload, frame.size)
+        turn_has_more(True)    # until the whole piece of the stream is taken in
+        if not good:
+            ask.settle(FUTURE_FAILED, words().remote_error(payload, ask.procedure.name))
+            return 0
+        try:
+            outcome = ask.procedure.decode_result(payload)
+        except Exception as error:
+            outcome = words().unreadable_result(ask.procedure, ask.port.address, error)
+            ask.settle(FUTURE_FAILED, outcome)
+            return 0
+        ask.settle(FUTURE_DONE, outcome)
+        return 0
+
+    # --- links and asks
+
+    def add_link(self, Link link not None):
+        """The number by which the peer's calls name it."""
+        self.links.append(link)
+        return len(self.links) - 1
+
+    cdef uint64_t enter(self, RemoteAsk ask) except 0:
+        cdef object lost
+        cdef uint64_t number = 0
+        with cython.critical_section(self):
+            lost = self.lost
+            if lost is None:
+                self.last_call += 1
+                number = self.last_call
+        if lost is not None:
+            raise words().peer_lost(lost, ask.port.address, ask.procedure.name, 0)
+        ask.session = self
+        ask.call = number
+        self.asks[number] = ask
+        if self.lost is not None and self.asks.pop(number, None) is not None:
+            ask.call = 0
+            raise words().peer_lost(self.lost, ask.port.address, ask.procedure.name, 0)
+        return number
+
+    def lose(self, error):
+        """The connection is over: fail what is under way."""
+        cdef RemoteAsk ask
+        with cython.critical_section(self):
+            self.lost = error
+        self.settle()    # an error in `accept` may have left rings undone
+        for number in list(self.asks):
+            ask = <RemoteAsk?>self.asks.pop(number, None)
+            if ask is not None:
+                ask.call = 0
+                ask.settle(FUTURE_FAILED, words().peer_lost(
+                    error, ask.port.address, ask.procedure.name, ask.age_ms()))
+        self.links = []
+
+    @property
+    def under_way(self):
+        """Asks without an answer yet."""
+        return len(self.asks)
+
+    def open(self, Port port not None, Procedure procedure not None, bytes payload not None):
+        """Send an OPEN; the future ends with what ``procedure`` decodes of the answer."""
+        cdef RemoteAsk ask = RemoteAsk.__new__(RemoteAsk)
+        ask.port = port
+        ask.procedure = procedure
+        port.deadlines.start(ask, port.timeout_ms)
+        try:
+            self.enter(ask)
+            self.out.send_frame(
+                FRAME_OPEN, 0, 0, 0, ask.call, <const uint8_t*>PyBytes_AS_STRING(payload),
+                PyBytes_GET_SIZE(payload), True, -1)
+        except Exception as error:
+            ask.settle(FUTURE_FAILED, error)
+        return ask
+
+    def answer(self, uint64_t call, bytes payload not None, bint good):
+        """Answer an OPEN."""
+        self.out.send_frame(
+            FRAME_OPENED if good else FRAME_REFUSED, 0, 0, 0, call,
+            <const uint8_t*>PyBytes_AS_STRING(payload), PyBytes_GET_SIZE(payload), True, -1)
+
+
+cdef class RemoteCall(Letter):
+    """A call from the other side of a connection."""
+
+    cdef int deliver(self, Inbox inbox) except -1:
+        cdef object result
+        self.link.session.out.give_back(self.length)
+        cdef object error = admission(inbox, self.link.token, self.procedure.name)
+        if error is not None:
+            words().dead_letter(inbox, self.procedure.name, error, self.call == 0)
+            return self._fail(error)
+        try:
+            result = invoke(inbox, self.procedure, decode(self.procedure, self.payload))
+        except BaseException as raised:
+            if self.call == 0:
+                words().tell_failed(inbox, self.procedure.name, raised)
+            else:
+                self._fail(raised)
+            if not isinstance(raised, Exception):
+                raise
+            return 0
+        if self.call == 0:
+            return 0
+        if is_future(result):
+            result.add_done_callback(self._forward)
+        else:
+            self._reply(result)
+        return 0
+
+    def _forward(self, result):
+        """Send what became of the future that the method returned."""
+        if result.cancelled():
+            self._fail(words().cancelled(result))
+            return
+        error = result.exception()
+        if error is not None:
+            self._fail(error)
+        else:
+            self._reply(result.result())
+
+    cdef int _reply(self, object result) except -1:
+        cdef bytes payload
+        try:
+            payload = <bytes?>self.procedure.encode_result(result)
+        except Exception as error:
+            return self._fail(words().unsendable_result(self.procedure, result, error))
+        try:
+            self.link.session.out.send_frame(
+                FRAME_REPLY, 0, 0, 0, self.call, <const uint8_t*>PyBytes_AS_STRING(payload),
+                PyBytes_GET_SIZE(payload), True, -1)
+        except Exception as error:
+            return self._fail(words().unsent_result(self.procedure, error))
+        return 0
+
+    cdef int _fail(self, object error) except -1:
+        cdef bytes payload
+        cdef bint brief
+        if self.call == 0:
+            return 0
+        for brief in range(2):
+            payload = <bytes?>words().encode_error(error, brief)
+            try:
+                self.link.session.out.send_frame(
+                    FRAME_ERROR, 0, 0, 0, self.call, <const uint8_t*>PyBytes_AS_STRING(payload),
+                    PyBytes_GET_SIZE(payload), True, -1)
+                return 0
+            except Exception as unsent:
+                words().answer_lost(self.link.inbox, self.procedure_name(), unsent)
+        return 0
+
+    def procedure_name(self):
+        """Name of the method, if the endpoint has it."""
+        return "?" if self.procedure is None else self.procedure.name
+
+    cdef int refuse(self, Inbox inbox) except -1:
+        cdef object error = words().unreachable(inbox, self.procedure.name)
+        self.link.session.out.give_back(self.length)
+        words().dead_letter(inbox, self.procedure.name, error, self.call == 0)
+        return self._fail(error)
+
+
+cdef class RemoteAsk(AskFuture):
+    """The future of an ask to another process."""
+
+    cdef int ended(self) except -1:
+        cdef object number
+        AskFuture.ended(self)
+        if self.call != 0:
+            number = self.call
+            self.call = 0
+            self.session.asks.pop(number, None)
+        return 0
+
+    def age_ms(self):
+        """For how long it has been under way."""
+        return words().age_ms(self.deadline_ms, self.timeout_ms)
+
+
+cdef class RemotePort(Port):
+    """Sends to an endpoint at the other side of a connection."""
+
+    def __init__(self, Session session not None, uint32_t link, frozenset absent not None, peer,
+                 home, str address not None, str hostname not None, token, int64_t timeout_ms,
+                 Deadlines deadlines not None, bint capture=False):
+        Port.__init__(self, home, address, hostname, token, timeout_ms, deadlines, capture)
+        self.session = session
+        self.link = link
+        self.absent = absent
+        self.peer = peer
+        self.generation = fork_generation()
+
+    def with_timeout(self, int64_t timeout_ms):
+        """The same with another time limit."""
+        return RemotePort(self.session, self.link, self.absent, self.peer, self.home, self.address,
+                          self.hostname, self.token, timeout_ms, self.deadlines, self.capture)
+
+    cdef int _ready(self, Procedure procedure) except -1:
+        if self.generation != fork_generation():
+            raise words().forked(self)
+        if procedure.local:
+            raise words().only_local(procedure, self.address)
+        if self.absent and procedure.number in self.absent:
+            raise words().absent_method(procedure, self.address)
+        return 0
+
+    cdef int _send(self, Procedure procedure, int kind, uint64_t call, object payload,
+                   int64_t millis) except -1:
+        cdef bytes data = <bytes?>payload
+        return self.session.out.send_frame(
+            kind, 0, procedure.number, self.link, call, <const uint8_t*>PyBytes_AS_STRING(data),
+            PyBytes_GET_SIZE(data), True, millis)
+
+    cdef int _tell(self, Procedure procedure, tuple arguments) except -1:
+        self._ready(procedure)
+        payload = encode(procedure, arguments, self.address)
+        try:
+            self._send(procedure, FRAME_TELL, 0, payload, -1)
+        except Exception as error:
+            if words().is_own_fault(error):
+                raise
+            words().untold(self.home, self.address, procedure.name, error)
+        return 0
+
+    cdef AskFuture _ask(self, Procedure procedure, tuple arguments, int64_t millis, bint wake):
+        cdef RemoteAsk ask = RemoteAsk.__new__(RemoteAsk)
+        cdef object payload
+        self._ready(procedure)
+        payload = encode(procedure, arguments, self.address)
+        ask.port = self
+        ask.procedure = procedure
+        if self.capture:
+            ask.place = words().place()
+        self.deadlines.start(ask, millis)
+        try:
+            self.session.enter(ask)
+            self._send(procedure, FRAME_ASK, ask.call, payload, millis)
+        except Exception as error:
+            if words().is_own_fault(error):
+                ask.settle(FUTURE_CANCELLED, None)
+                raise
+            ask.settle(FUTURE_FAILED, words().unasked(self.address, procedure.name, error))
+        return ask

@@ -1,0 +1,306 @@
+"""Links between gateways and endpoints of two processes: how they are opened.
+
+A gateway's connection is dialled, or is there already; over it the gateway is opened: OPEN names
+the endpoint, the methods by their numbers, the hash of the schema and the fencing token; OPENED
+gives the number of the link and which methods the endpoint lacks.  Equal hashes mean equal schemas,
+and arguments are decoded by the strict types; else by lenient ones, so that parties of versions N
+and N+1 understand each other where they can.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from flinkish._core.framing import FrameSink
+from flinkish._core.rpc_calls import Port, Procedure
+from flinkish._core.rpc_future import RpcFuture
+from flinkish._core.rpc_inbox import Inbox
+from flinkish._core.rpc_remote import Link, RemotePort, Session
+from flinkish.common.errors import (
+    HandshakeError,
+    RpcConnectionError,
+    RpcError,
+    SerializationError,
+)
+from flinkish.rpc.addresses import RpcAddress
+from flinkish.rpc.connection import Connection
+from flinkish.rpc.futures import completed, failed
+from flinkish.rpc.gateway import RpcGateway, gateways_of, proxy_of, schema_of
+from flinkish.rpc.remote_errors import encode_error
+from flinkish.rpc.schema import ASK
+from flinkish.rpc.wire import encode_plain, wire_of
+
+if TYPE_CHECKING:
+    from flinkish.rpc.service import RpcService
+
+__all__ = ["Remote"]
+
+Proxy = TypeVar("Proxy", bound=RpcGateway)
+VERSION = 1
+
+
+class OpenRequest(msgspec.Struct, array_like=True):
+    """What OPEN carries; without a gateway only the endpoint's name is asked for."""
+
+    version: int
+    endpoint: str
+    gateway: str | None
+    hash: str
+    methods: list[str]
+    token: bytes | None
+    token_text: str
+
+
+class OpenReply(msgspec.Struct, array_like=True):
+    """What OPENED carries: ``absent`` are numbers of methods that the endpoint lacks."""
+
+    endpoint: str
+    link: int
+    absent: list[int]
+
+
+class ForeignToken:
+    """A token that came from another process and is not the endpoint's."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+_requests = msgspec.msgpack.Decoder(OpenRequest)
+_replies = wire_of(OpenReply)
+_OPEN = Procedure("connect", "RpcService", 0, ASK, False, None, None, None, _replies.decode)
+
+
+class Remote:
+    """The remote half of a service; handler of its connections.
+
+    Threading: ``on_…`` and ``sink`` are called on the I/O thread, the rest by all.
+    """
+
+    def __init__(self, service: RpcService) -> None:
+        self._service = service
+        self._sessions: dict[Connection, Session] = {}
+        self._links: dict[tuple[Session, Inbox, str, bytes | None], int] = {}
+        self._lock = threading.Lock()
+
+    # --- connections
+
+    def sink(self, connection: Connection) -> FrameSink:
+        """Who takes the frames of a new connection."""
+        session = Session(connection, self)
+        with self._lock:
+            self._sessions[connection] = session
+        return session
+
+    def on_connected(self, connection: Connection) -> None:
+        """Nothing is to be done before somebody asks for it."""
+
+    def on_lost(self, connection: Connection, error: RpcError) -> None:
+        """Fail what is under way."""
+        with self._lock:
+            session = self._sessions.pop(connection, None)
+            for key in [key for key in self._links if key[0] is session]:
+                del self._links[key]
+        if session is not None:
+            session.lose(error)
+
+    @property
+    def under_way(self) -> int:
+        """Asks to other processes that have no answer yet."""
+        with self._lock:
+            return sum(session.under_way for session in self._sessions.values())
+
+    # --- opening, here
+
+    def connect(self, address: RpcAddress, gateway: type[Proxy], token: Any) -> RpcFuture[Proxy]:
+        """A gateway to an endpoint of another process."""
+        service = self._service
+        schema = schema_of(gateway)
+        encoded = None if token is None else _encode_token(token)
+        request = OpenRequest(
+            VERSION,
+            address.endpoint,
+            schema.gateway,
+            schema.hash,
+            schema.names,
+            encoded,
+            repr(token),
+        )
+        future: RpcFuture[Proxy] = RpcFuture()
+
+        def opened(session: Session, reply: OpenReply) -> None:
+            port = RemotePort(
+                session,
+                reply.link,
+                frozenset(reply.absent),
+                address,
+                service,
+                f"{address.service}/user/rpc/{reply.endpoint}",
+                address.host or "",
+                token,
+                service.ask_timeout_ms,
+                service.deadlines,
+                service.captures,
+            )
+            future.set_result(proxy_of(gateway, port))
+
+        self._open(address, request, future, opened)
+        return future
+
+    def resolve(self, address: RpcAddress) -> RpcFuture[str]:
+        """The full address of an endpoint of another process."""
+        request = OpenRequest(VERSION, address.endpoint, None, "", [], None, "")
+        future: RpcFuture[str] = RpcFuture()
+
+        def opened(_: Session, reply: OpenReply) -> None:
+            future.set_result(f"{address.service}/user/rpc/{reply.endpoint}")
+
+        self._open(address, request, future, opened)
+        return future
+
+    def _dial(self, address: RpcAddress) -> Any:
+        """A future of a connection: dialled, or the one over which a peer came to us."""
+        if address.host is not None and address.port is not None:
+            return self._service.transport().dial((address.host, address.port))
+        with self._lock:
+            peers = [c for c in self._sessions if c.peer and c.peer.name == address.name]
+        if len(peers) == 1:
+            return completed(peers[0])
+        many = f"{len(peers)} services of this name are" if peers else "no such service is"
+        return failed(
+            RpcConnectionError(
+                f"Could not connect to rpc endpoint under address {address}: {many} connected to "
+                f"service {self._service.name!r}, and an address without host and port means one "
+                "that is"
+            )
+        )
+
+    def _open(self, address: RpcAddress, request: OpenRequest, future: Any, opened: Any) -> None:
+        service = self._service
+        payload = encode_plain(request)
+        port = Port(
+            *(service, str(address), address.host or "", None),
+            *(service.ask_timeout_ms, service.deadlines, False),
+        )
+
+        def dialled(dialling: Any) -> None:
+            try:
+                connection: Connection = dialling.result()
+                peer = connection.peer
+                if peer is None or peer.name != address.name:
+                    raise RpcConnectionError(
+                        f"Could not connect to rpc endpoint under address {address}: the service "
+                        f"there is {peer.name if peer else '?'!r}"
+                    )
+                with self._lock:
+                    session = self._sessions.get(connection)
+                if session is None:
+                    raise RpcConnectionError(f"the connection to {address} was lost at once")
+                asked = session.open(port, _OPEN, payload)
+            except BaseException as error:
+                future.set_exception(_not_connected(address, error))
+                return
+            asked.add_done_callback(lambda asked: answered(session, asked))
+
+        def answered(session: Session, asked: RpcFuture[OpenReply]) -> None:
+            try:
+                opened(session, asked.result())
+            except BaseException as error:
+                future.set_exception(error)
+
+        self._dial(address).add_done_callback(dialled)
+
+    # --- opening, there
+
+    def on_open(self, session: Session, call: int, payload: bytes) -> None:
+        """The peer wants a link to an endpoint of this process."""
+        try:
+            answer = encode_plain(self._link(session, _requests.decode(payload)))
+        except msgspec.MsgspecError as error:
+            refusal = HandshakeError(f"the request cannot be read: {error}")
+            session.answer(call, encode_error(refusal), False)
+        except Exception as error:
+            session.answer(call, encode_error(error.with_traceback(None)), False)
+        else:
+            session.answer(call, answer, True)
+
+    def _link(self, session: Session, request: OpenRequest) -> OpenReply:
+        if request.version != VERSION:
+            raise HandshakeError(
+                f"the caller speaks version {request.version} of the rpc protocol, and service "
+                f"{self._service.name!r} version {VERSION}: use the same flinkish on both sides"
+            )
+        inbox = self._service.find(request.endpoint)
+        if request.gateway is None:
+            return OpenReply(inbox.name, 0, [])
+        endpoint = self._service.endpoint_of(inbox)
+        offered, same = _offered(type(endpoint), request)
+        absent = [n for n, name in enumerate(request.methods) if name not in offered]
+        if not same and absent and request.gateway not in _names(type(endpoint)):
+            raise self._service.not_offered(inbox, endpoint, request.gateway)
+        key = (session, inbox, f"{request.gateway} {request.hash}", request.token)
+        with self._lock:
+            number = self._links.get(key)
+        if number is None:
+            procedures = [offered.get(name) for name in request.methods]
+            token = _admit(inbox, request)
+            number = session.add_link(Link(session, inbox, request.methods, procedures, token))
+            with self._lock:
+                self._links[key] = number
+        return OpenReply(inbox.name, number, absent)
+
+
+def _not_connected(address: RpcAddress, error: BaseException) -> BaseException:
+    """Every failure to reach an address is an RpcConnectionError (Flink: E.24)."""
+    if isinstance(error, RpcConnectionError) or not isinstance(error, (RpcError, OSError)):
+        return error
+    wrapped = RpcConnectionError(
+        f"Could not connect to rpc endpoint under address {address}: {error}"
+    )
+    wrapped.__cause__ = error
+    return wrapped
+
+
+def _names(kind: type) -> list[str]:
+    return [gateway.__name__ for gateway in gateways_of(kind)]
+
+
+def _offered(kind: type, request: OpenRequest) -> tuple[dict[str, Procedure], bool]:
+    """The endpoint's procedures for this caller, and whether the schemas are the same."""
+    schemas = [schema_of(gateway) for gateway in gateways_of(kind)]
+    for schema in schemas:
+        if schema.hash == request.hash and schema.names == request.methods:
+            return {n: p for n, p in schema.procedures.items() if not p.local}, True
+    wanted = set(request.methods)
+    return {
+        method.name: schema.lenient(method.name)
+        for schema in reversed(schemas)
+        for method in schema.methods
+        if method.name in wanted and not method.local
+    }, False
+
+
+def _encode_token(token: Any) -> bytes:
+    try:
+        encoded: bytes = encode_plain(token)
+    except Exception as error:
+        raise SerializationError(
+            f"the fencing token {token!r} cannot travel: {error}. Use a number, text, UUID or a "
+            "tuple of such"
+        ) from error
+    return encoded
+
+
+def _admit(inbox: Inbox, request: OpenRequest) -> Any:
+    """The token that the calls of a link are checked by: the endpoint's own, if it is the same."""
+    if request.token is None:
+        return None
+    if inbox.token is not None and _encode_token(inbox.token) == request.token:
+        return inbox.token
+    return ForeignToken(request.token_text[:200])

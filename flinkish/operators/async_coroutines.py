@@ -35,12 +35,16 @@ _LOG = logging.getLogger(__name__)
 
 
 class _Turn:
-    """``over`` as soon as a call has waited; ``started`` calls so far, ``call`` the last."""
+    """``over`` as soon as a call has waited; ``started`` calls so far, ``call`` the last.
 
-    __slots__ = ("call", "over", "started", "task")
+    ``differs``: it ended for the sake of contexts (T3).
+    """
+
+    __slots__ = ("call", "differs", "over", "started", "task")
 
     def __init__(self, over: bool) -> None:
         self.over = over
+        self.differs = False
         self.started = 0
         self.call: AsyncCall | None = None
         self.task: asyncio.Task[None] | None = None
@@ -116,10 +120,10 @@ class CoroutineInvoker(Invoker):
         waits = turn.task is not None and not turn.task.done()
         if waits and turn.call is not None:
             turn.call.task = turn.task
-        if not waits or turn.started > 1:
+        if turn.started > 1 or not (waits or turn.differs):
             self._begin()
             return
-        # The first call has waited.  The others will most likely, too.
+        # The first call has waited, or has a context of its own.  So will most of the others.
         loop = self._on_loop().loop
         while self._inbox:
             call = self._inbox.popleft()
@@ -151,7 +155,10 @@ class CoroutineInvoker(Invoker):
             if turn.over:
                 call.task = None
                 return
-            if not inbox or inbox[0].context != context or copy_context() != context:
+            if not inbox:
+                return
+            if inbox[0].context != context or copy_context() != context:
+                turn.differs = True
                 return
             call = inbox.popleft()
 

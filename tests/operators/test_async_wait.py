@@ -58,7 +58,7 @@ def test_a_full_operator_yields_until_there_is_room() -> None:
 
 
 def test_watermarks_take_room() -> None:
-    """D.1: they count, too."""
+    """D.1: they count, too; in PyFlink they do not (D.29)."""
     _fn, stage = staged(capacity=2)
     stage.give(1, "W5")
     assert not stage.operator.is_available()
@@ -412,7 +412,10 @@ def test_timeouts_far_and_near_come_in_their_time() -> None:
 
 
 def test_a_snapshot_holds_what_is_not_emitted() -> None:
-    """D.12: also what is completed, without its results; a restore calls again."""
+    """D.12: also what is completed, without its results; a restore calls again.
+
+    PyFlink has none: it waits for what is in flight whenever a bundle ends (D.28).
+    """
     fn, stage = staged(mode="unordered", timeout=100)
     stage.give(1, 2, "W5", 3)
     fn.done(3)

@@ -76,7 +76,7 @@ class Arrivals:
         self._settle = settle
         self._mailed = False
         self.items: deque[Arrival] = deque()
-        self.dropped = 0  # came when the mailbox was closed (Flink: D.16)
+        self._closed = False
 
     def arrive(
         self, call: AsyncCall, handle: int, error: BaseException | None, results: Any
@@ -96,7 +96,12 @@ class Arrivals:
         try:
             self._executor.execute(self._open, "results of asynchronous calls")
         except RejectedExecutionError:
-            self.dropped += 1
+            self._closed = True
+
+    @property
+    def dropped(self) -> int:
+        """How many came when the mailbox was closed (Flink: D.16)."""
+        return len(self.items) if self._closed else 0
 
     def _open(self) -> None:
         self._mailed = False

@@ -19,6 +19,7 @@ import inspect
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextvars import copy_context
 from types import FrameType
 from typing import Any
@@ -32,6 +33,7 @@ from flinkish.operators.async_loop import PATIENCE
 __all__ = ["CoroutineInvoker"]
 
 _LOG = logging.getLogger(__name__)
+_AT_ONCE = 256  # calls of one turn, so that the loop's other work has its turn
 
 
 class _Turn:
@@ -86,7 +88,8 @@ class CoroutineInvoker(Invoker):
         """As declared; calls that go on in spite of it are left behind, with a warning."""
         try:
             self._inbox.clear()
-            left = 0 if self._loop is None else self._loop.run(self._stop(list(calls)))
+            loop = self._loop
+            left = 0 if loop is None else loop.run(self._stop(list(calls)), 2 * PATIENCE)
             if left:
                 _LOG.warning(
                     "%d calls of %s did not end within %.0f s after they were cancelled",
@@ -94,6 +97,8 @@ class CoroutineInvoker(Invoker):
                     self.name,
                     PATIENCE,
                 )
+        except FutureTimeoutError:
+            _LOG.warning("the event loop is blocked, so calls of %s are not cancelled", self.name)
         finally:
             super().close(calls)
 
@@ -155,7 +160,7 @@ class CoroutineInvoker(Invoker):
             if turn.over:
                 call.task = None
                 return
-            if not inbox:
+            if not inbox or turn.started >= _AT_ONCE:
                 return
             if inbox[0].context != context or copy_context() != context:
                 turn.differs = True

@@ -21,6 +21,8 @@ __all__ = ["CallbackInvoker", "Invoker", "ThreadInvoker", "function_name", "is_a
 MAX_THREADS = 128
 """Of the pool of one operator."""
 
+_PATIENCE = 60.0  # seconds for a `close` that is `async def`: a blocked loop would never run it
+
 
 def is_async(function: Any) -> bool:
     """Whether calling it gives a coroutine, or an asynchronous generator."""
@@ -92,7 +94,7 @@ class Invoker(ABC):
         try:
             closes = getattr(self.function, "close", None)
             if callable(closes):
-                self._finish(closes())
+                self._finish(closes(), _PATIENCE)
         finally:
             loop, self._loop = self._loop, None
             if loop is not None:
@@ -112,10 +114,10 @@ class Invoker(ABC):
             self._loop = event_loop(self.describe)
         return self._loop
 
-    def _finish(self, result: Any) -> None:
+    def _finish(self, result: Any, seconds: float | None = None) -> None:
         """Wait for an ``open`` or ``close`` that is ``async def``."""
         if inspect.isawaitable(result):
-            self._on_loop().run(_await(result))
+            self._on_loop().run(_await(result), seconds)
 
     def _start_timeout(self, call: AsyncCall, handle: int, result: Any) -> None:
         async def end() -> None:

@@ -521,10 +521,11 @@ def test_end_input_waits_for_all() -> None:
 def test_results_after_the_end_are_dropped() -> None:
     """D.16 (testIgnoreAsyncOperatorRecordsOnDrain): counted, and nothing is raised."""
     fn, stage = staged()
-    stage.give(1)
+    stage.give(1, 2, 3)
     stage.mailbox.close()
     assert fn.done(1)
-    assert stage.operator.statistics().dropped == 1
+    assert fn.done(3)
+    assert stage.operator.statistics().dropped == 2
     stage.operator.close()
     assert stage.values == []
 

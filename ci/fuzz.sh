@@ -3,8 +3,7 @@
 #
 # With atheris, which is installed into the environment when there is a wheel for its Python;
 # without, hypothesis explores the same ground with the profile `soak`, as long as that takes.
-# Inputs that led somewhere
-# new are kept in .venv/fuzz, so that the next run starts where this one ended.
+# Inputs that led somewhere new are kept in .venv/fuzz, where the next run starts.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 

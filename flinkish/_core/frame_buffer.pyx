@@ -333,12 +333,15 @@ cdef class FrameBuffer:
         pthread_mutex_unlock(&self.lock)
 
     def unsent(self, uint8_t kind):
-        """How many frames of a kind were put and not written as a whole; of a shut buffer."""
+        """How many frames of a kind were put and not written as a whole; of a shut buffer.
+
+        Those that somebody is just writing do not count.
+        """
         cdef size_t count = 0
         mutex_enter(&self.lock)
         if not self.flushing:
             count = _count(<uint8_t*>self.outgoing.base, self.taken, self.sent, kind)
-            count += _count(<uint8_t*>self.pending.base, self.filled, 0, kind)
+        count += _count(<uint8_t*>self.pending.base, self.filled, 0, kind)
         pthread_mutex_unlock(&self.lock)
         return count
 

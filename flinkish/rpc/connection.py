@@ -175,21 +175,28 @@ class Connection(Outflow):
 
     def on_ready(self, events: int) -> None:
         """Events of the socket."""
-        if events & READABLE and self.error is None:
-            self._guard(self._receive)
-        if events & select.EPOLLOUT and self.error is None:
-            self._guard(self._go_on)
+        try:
+            if events & READABLE and self.error is None:
+                self._receive()
+            if events & select.EPOLLOUT and self.error is None:
+                self._go_on()
+        except Exception as error:
+            self._failed(error)
 
     def _guard(self, action: Callable[[], None]) -> None:
         """What fails here ends this connection, and no other."""
         try:
             action()
-        except RpcError as error:
-            self._end(error)
-        except OSError as error:
-            self._end(self._lost(str(error)) if self._handshake is None else self._closed())
         except Exception as error:
+            self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        if isinstance(error, RpcError):
+            self._end(error)
+        elif not isinstance(error, OSError):
             self._end(self._lost(f"{type(error).__name__}: {error}"))
+        else:
+            self._end(self._lost(str(error)) if self._handshake is None else self._closed())
 
     def _lost(self, why: str) -> ConnectionLostError:
         name = f"{self.peer.name!r} at {self.address}" if self.peer else self.address

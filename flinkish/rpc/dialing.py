@@ -15,7 +15,7 @@ from flinkish.common.errors import RpcConnectionError, RpcError
 from flinkish.rpc.io_thread import IoThread, TimerHandle
 from flinkish.rpc.unix_sockets import path_beside, same_user
 
-__all__ = ["Backoff", "Dialer", "is_loopback", "resolve"]
+__all__ = ["Backoff", "Dialer", "is_loopback", "is_wildcard", "resolve"]
 
 Target = tuple[int, Any]  # family, and what connect() takes
 FIRST_PAUSE, LAST_PAUSE = 0.05, 5.0  # seconds between attempts that fail
@@ -27,6 +27,14 @@ def is_loopback(host: str) -> bool:
         return True
     try:
         return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def is_wildcard(host: str) -> bool:
+    """Whether this is where one listens for all interfaces, and so no address to dial."""
+    try:
+        return ipaddress.ip_address(host).is_unspecified
     except ValueError:
         return False
 

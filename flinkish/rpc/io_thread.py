@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import heapq
 import logging
+import math
 import os
 import select
 import threading
@@ -78,6 +79,7 @@ class IoThread:
         self._readers: dict[int, Reader] = {}
         self._calls: deque[Callable[[], None]] = deque()
         self._timers: list[TimerHandle] = []
+        self._due = 0.0  # when the next timer is, as of the last wait
         self._asleep = False
         self._ended = False
         self.buffer = bytearray(RECEIVE_BUFFER)
@@ -150,7 +152,9 @@ class IoThread:
         epoll, readers, calls = self._epoll, self._readers, self._calls
         while not self._ended:
             self._asleep = True
-            timeout = 0.0 if calls else self._until_timer()
+            timeout = self._until_timer()
+            if calls:
+                timeout = 0.0
             try:
                 ready = epoll.poll(timeout, BATCH)
             finally:
@@ -158,21 +162,25 @@ class IoThread:
             for fd, events in ready:
                 reader = readers.get(fd)
                 if reader is not None:
-                    self._guarded(reader.on_ready, events)
+                    try:
+                        reader.on_ready(events)
+                    except Exception:
+                        logger.exception("a reader of the I/O thread failed")
                 elif fd == self._bell:
                     with suppress(BlockingIOError):
                         os.eventfd_read(fd)
-            for _ in range(len(calls)):
-                self._guarded(calls.popleft())
-            if self._timers:
+            if calls:
+                for _ in range(len(calls)):
+                    self._guarded(calls.popleft())
+            if not ready or time.monotonic() >= self._due:
                 self._run_timers()
         epoll.close()
         os.close(self._bell)
 
-    def _guarded(self, call: Callable[..., None], *arguments: object) -> None:
+    def _guarded(self, call: Callable[[], None]) -> None:
         """A callback that fails must not take all connections of the process with it."""
         try:
-            call(*arguments)
+            call()
         except Exception:
             logger.exception("a callback of the I/O thread failed")
 
@@ -180,7 +188,11 @@ class IoThread:
         timers = self._timers
         while timers and timers[0].call is None:
             heapq.heappop(timers)
-        return max(0.0, timers[0].when - time.monotonic()) if timers else -1.0
+        if not timers:
+            self._due = math.inf
+            return -1.0
+        self._due = timers[0].when
+        return max(0.0, self._due - time.monotonic())
 
     def _run_timers(self) -> None:
         now = time.monotonic()

@@ -22,7 +22,7 @@ from flinkish.common.errors import (
     RpcError,
 )
 from flinkish.rpc.connection import Connection
-from flinkish.rpc.dialing import is_loopback
+from flinkish.rpc.dialing import is_loopback, is_wildcard
 from flinkish.rpc.handshake import Handshake, Identity, secret_key
 from flinkish.rpc.io_thread import IoThread, TimerHandle
 from flinkish.rpc.listener import STRANGERS, Listener, bind
@@ -248,7 +248,7 @@ class Transport:
             name=self.name,
             incarnation=self.incarnation,
             pid=os.getpid(),
-            listens=self._bound,
+            listens=None if self._bound is None or is_wildcard(self._bound[0]) else self._bound,
             window=self.window,
             max_frame_size=self.max_frame_size,
         )

@@ -17,11 +17,7 @@
 #       comes after.
 #   Q5  One wake for a burst: the put that clears `awaited` wakes, all others see that nobody
 #       waits.  Mails that the owner does not wait for wake nobody.
-#   Q6  `exclusive` is the thread within run_exclusively, or 0.  All others stay out of the lock's
-#       sections and wait for `turnstile` to move, without the GIL; `outside` counts them.
-#   Q7  A forked child has the memory of a mailbox but none of the threads that use it, one of
-#       which may have been within the lock.  So it is turned away before it touches the lock:
-#       `generation` is that of the process that made the mailbox.
+#   Q6, Q7: see mailbox_lock.pxd.
 #
 # Threads: `put`, `size`, `state` and `run_exclusively` are for all, the rest for `owner`.
 # Ownership: __cinit__ makes lanes and lock, __dealloc__ releases them.
@@ -30,33 +26,22 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from flinkish._core.mail cimport Mail
 from flinkish._core.mail_lanes cimport MailLanes
-from flinkish._core.pthreads cimport pthread_mutex_t
+from flinkish._core.mailbox_lock cimport MailboxLock
 
 cdef enum QueueStatus:
     QUEUE_OPEN
     QUEUE_QUIESCED    # takes, puts no more
     QUEUE_CLOSED
 
-cdef class MailboxQueue:
+cdef class MailboxQueue(MailboxLock):
     cdef MailLanes lanes
     cdef list objects
-    cdef pthread_mutex_t lock
     cdef int64_t total
     cdef int64_t awaited           # priority the parked owner waits for; NOBODY when it does not
     cdef uint32_t bell
-    cdef uint32_t turnstile
-    cdef uint32_t outside
-    cdef uint32_t generation
     cdef int32_t status            # QueueStatus
-    cdef unsigned long owner       # ident of the thread
-    cdef unsigned long exclusive
-    cdef uint32_t depth            # of nested run_exclusively
     cdef uint32_t missed           # wake-ups that were lost: 0, or Q4 does not hold
 
-    cdef int _enter(self) except -1
-    cdef int _await_turn(self) except -1
-    cdef void _leave(self) noexcept
-    cdef int _own(self) except -1
     cdef int put_mail(self, Mail mail, int32_t kind) except -1
     cdef Mail _pick(self, int32_t mode, int64_t priority, bint arm)
     # The next mail, or None: lanes_take's arguments.
@@ -69,4 +54,3 @@ cdef class MailboxQueue:
     cdef bint is_empty(self) noexcept
     cdef object _refusal(self, str what)
     cdef list _drain(self, bint close)
-    cdef int _release_turn(self) except -1

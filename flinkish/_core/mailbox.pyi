@@ -1,21 +1,18 @@
 """The queue of a mailbox."""
 
-from collections.abc import Callable
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 from typing_extensions import disjoint_base
 
 from flinkish._core.mail import Mail, MailboxState
-
-_T = TypeVar("_T")
+from flinkish._core.mailbox_lock import MailboxLock
 
 URGENT_BURST: int
 
 @disjoint_base
-class MailboxQueue:
+class MailboxQueue(MailboxLock):
     """Mails on their way to the thread that made this queue."""
 
-    illegal_state: ClassVar[type[Exception]]
     closed_error: ClassVar[type[Exception]]
 
     def put(self, mail: Mail) -> None: ...
@@ -31,10 +28,8 @@ class MailboxQueue:
     def state(self) -> MailboxState: ...
     @property
     def awaits_mail(self) -> bool: ...
-    def is_mailbox_thread(self) -> bool: ...
     def adopt(self) -> None: ...
     def drain(self) -> list[Mail]: ...
     def quiesce(self) -> None: ...
     def close(self) -> list[Mail]: ...
-    def run_exclusively(self, runnable: Callable[[], _T]) -> _T: ...
     def _check(self) -> None: ...

@@ -5,8 +5,7 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport INT64_MAX
 
 from flinkish._core.futex cimport (
-    fork_generation, fork_watch, futex_wait, futex_wake, load_int64, load_word, store_int64,
-    store_word,
+    fork_generation, fork_watch, futex_wait, futex_wake, load_int64, store_int64, store_word,
 )
 from flinkish._core.mail cimport OPTION_URGENT, not_a_mail, read_priority
 from flinkish._core.mail_lanes cimport (
@@ -14,13 +13,12 @@ from flinkish._core.mail_lanes cimport (
     URGENT_BURST as _URGENT_BURST, lanes_batch, lanes_fault, lanes_init, lanes_put, lanes_release,
     lanes_room, lanes_take, lanes_trim,
 )
+from flinkish._core.mailbox_lock cimport SLICE
 from flinkish._core.memory cimport segment_raise
 from flinkish._core.object_slots cimport (
     objects_clear, objects_fit, objects_hold, objects_put, objects_room, objects_take,
 )
-from flinkish._core.pthreads cimport (
-    pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock, pthread_mutex_unlock,
-)
+from flinkish._core.pthreads cimport pthread_mutex_lock, pthread_mutex_unlock
 
 from flinkish._core.mail import MailboxState
 
@@ -35,18 +33,17 @@ cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident() noexcept
 
 cdef int64_t NOBODY = INT64_MAX
-cdef int64_t SLICE = 500_000_000      # ns of one wait, so that no signal stays unnoticed longer
 cdef size_t KEEP = 4096               # mails whose memory an empty queue keeps
 
 URGENT_BURST = _URGENT_BURST
 
-segment_raise(fork_watch())
+segment_raise(fork_watch())    # each module counts for itself, this and that of the lock alike
 
 
 cdef tuple _STATES = (MailboxState.OPEN, MailboxState.QUIESCED, MailboxState.CLOSED)
 
 
-cdef class MailboxQueue:
+cdef class MailboxQueue(MailboxLock):
     """Mails on their way to the thread that made this queue.
 
     Ordering: a take gets, of the mails with its priority or more, the oldest (Flink: A.1); before
@@ -65,65 +62,19 @@ cdef class MailboxQueue:
     Errors are of the classes ``illegal_state`` and ``closed_error``.
     """
 
-    illegal_state = RuntimeError
     closed_error = RuntimeError
 
     def __cinit__(self, *args, **kwargs):
         self.objects = []
         self.awaited = NOBODY
-        self.generation = fork_generation()
-        self.owner = PyThread_get_thread_ident()
         lanes_init(&self.lanes)
-        segment_raise(pthread_mutex_init(&self.lock, NULL))
 
     def __dealloc__(self):
         lanes_release(&self.lanes)
-        pthread_mutex_destroy(&self.lock)
 
     def __repr__(self):
         state = _STATES[self.status].name.lower()
         return f"<{type(self).__name__} {state}, {load_int64(&self.total)} mails>"
-
-    # --- the lock
-
-    cdef int _enter(self) except -1:
-        if self.generation != fork_generation():
-            raise self.illegal_state(
-                "this mailbox was made before a fork, in the parent process, and its threads are "
-                "not here: make a new mailbox in this process"
-            )
-        pthread_mutex_lock(&self.lock)
-        if self.exclusive != 0 and self.exclusive != PyThread_get_thread_ident():
-            return self._await_turn()
-        return 0
-
-    cdef int _await_turn(self) except -1:
-        """Wait until nobody is within run_exclusively; with the lock before and after."""
-        cdef uint32_t turn
-        while self.exclusive != 0:
-            turn = load_word(&self.turnstile)
-            self.outside += 1
-            pthread_mutex_unlock(&self.lock)
-            with nogil:
-                futex_wait(&self.turnstile, turn, SLICE)
-                pthread_mutex_lock(&self.lock)
-                self.outside -= 1
-                pthread_mutex_unlock(&self.lock)
-            PyErr_CheckSignals()
-            pthread_mutex_lock(&self.lock)
-        return 0
-
-    cdef void _leave(self) noexcept:
-        pthread_mutex_unlock(&self.lock)
-
-    cdef int _own(self) except -1:
-        if self.owner != PyThread_get_thread_ident():
-            raise self.illegal_state(
-                f"this call belongs to the mailbox thread (ident {self.owner}), and it came from "
-                f"thread {PyThread_get_thread_ident()}: put a mail instead, for instance with "
-                "executor.execute"
-            )
-        return 0
 
     cdef object _refusal(self, str what):
         return self.closed_error(f"the mailbox is {_STATES[self.status].name}, so {what}")
@@ -299,10 +250,6 @@ cdef class MailboxQueue:
         """Whether the owner waits for mail just now; from any thread."""
         return load_int64(&self.awaited) != NOBODY
 
-    def is_mailbox_thread(self):
-        """Whether the caller is the owner."""
-        return self.owner == PyThread_get_thread_ident()
-
     def adopt(self):
         """Make the calling thread the owner; not while the owner waits for mail.
 
@@ -361,37 +308,6 @@ cdef class MailboxQueue:
         self._own()
         return self._drain(True)
 
-    # --- all at once
-
-    def run_exclusively(self, runnable):
-        """Call ``runnable()`` while no other thread can put, take or close (Flink: A.19).
-
-        It may use the mailbox, and call this again.  It should be short: others wait meanwhile.
-        """
-        self._enter()
-        self.exclusive = PyThread_get_thread_ident()
-        self.depth += 1
-        self._leave()
-        try:
-            return runnable()
-        finally:
-            self._release_turn()
-
-    cdef int _release_turn(self) except -1:
-        cdef bint wake = False
-        self._enter()
-        self.depth -= 1
-        if self.depth == 0:
-            self.exclusive = 0
-            if self.outside != 0:
-                store_word(&self.turnstile, self.turnstile + 1)
-                wake = True
-        self._leave()
-        if wake:
-            with nogil:
-                futex_wake(&self.turnstile, 0x7FFFFFFF)
-        return 0
-
     # --- doubts
 
     def _check(self):
@@ -408,9 +324,9 @@ cdef class MailboxQueue:
             fault = "the public count is another"
         elif fault == NULL and held != count:
             fault = "objects and nodes are not equally many"
-        elif fault == NULL and (self.exclusive == 0) != (self.depth == 0):
-            fault = "exclusive without depth, or depth without exclusive"
-        elif fault == NULL and self.missed != 0:
+        elif fault == NULL:
+            fault = self._lock_fault()
+        if fault == NULL and self.missed != 0:
             fault = "a wake-up was lost"
         self._leave()
         if fault != NULL:

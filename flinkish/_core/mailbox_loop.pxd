@@ -30,6 +30,8 @@ cdef class MailboxLoop:
     cdef int _start(self) except -1
     cdef int _run_mail(self, Mail mail) except -1
     cdef int _run_mail_paused(self, Mail mail) except -1
+    cdef bint _run_queued(self) except -1
+    cdef bint _act_if_available(self) except -1
     cdef int _run_batch(self) except -1
     cdef int _await_action(self) except -1
     cdef int _act(self) except -1

@@ -95,34 +95,15 @@ cdef class MailboxLoop:
 
     def run_mailbox_step(self):
         """Run one mail or, where there is none, one default action; whether either ran (A.41)."""
-        cdef Mail mail
         self._start()
-        if self.suspended:
-            return False
-        if self.mailbox.make_batch():
-            mail = self.mailbox.take_mail(TAKE_BATCH, -1)
-            if mail is not None:
-                self._run_mail_paused(mail)
-                return True
-        if self.suspension is not None:
-            return False
-        self._act()
-        return True
+        return self._run_queued() or self._act_if_available()
 
     def run_single_mailbox_loop(self):
         """Run one mail, if there is one, and one default action, if available (A.41)."""
-        cdef Mail mail = None
+        cdef bint ran
         self._start()
-        if self.suspended:
-            return False
-        if self.mailbox.make_batch():
-            mail = self.mailbox.take_mail(TAKE_BATCH, -1)
-            if mail is not None:
-                self._run_mail_paused(mail)
-        if self.suspended or self.suspension is not None:
-            return mail is not None
-        self._act()
-        return True
+        ran = self._run_queued()
+        return self._act_if_available() or ran
 
     def drain(self):
         """Run the mails that are there, also of a quiesced mailbox (A.39).
@@ -137,6 +118,24 @@ cdef class MailboxLoop:
             if mail is None:
                 return
             self._run_mail(mail)
+
+    cdef bint _run_queued(self) except -1:
+        """Run one mail; whether there was one."""
+        cdef Mail mail
+        if self.suspended or not self.mailbox.make_batch():
+            return False
+        mail = self.mailbox.take_mail(TAKE_BATCH, -1)
+        if mail is None:
+            return False
+        self._run_mail_paused(mail)
+        return True
+
+    cdef bint _act_if_available(self) except -1:
+        """Run one default action; whether it was available."""
+        if self.suspended or self.suspension is not None:
+            return False
+        self._act()
+        return True
 
     cdef int _run_batch(self) except -1:
         cdef Mail mail

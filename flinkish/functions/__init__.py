@@ -5,6 +5,18 @@ Uses: ``common``, ``metrics``, ``time``, ``state``.
 Must not: run anything; operators do.
 """
 
+from flinkish.functions.aggregates import (
+    Avg,
+    BuiltInAggregate,
+    BuiltInAggregates,
+    Count,
+    DistinctCount,
+    First,
+    Last,
+    Max,
+    Min,
+    Sum,
+)
 from flinkish.functions.async_function import (
     AsyncBatchFunction,
     AsyncCallbackFunction,
@@ -44,17 +56,26 @@ __all__ = [
     "AsyncFunction",
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
+    "Avg",
+    "BuiltInAggregate",
+    "BuiltInAggregates",
     "CheckpointListener",
     "CheckpointedFunction",
     "CoProcessFunction",
+    "Count",
+    "DistinctCount",
     "FilterFunction",
+    "First",
     "FlatMapFunction",
     "Function",
     "KeySelector",
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStateStore",
+    "Last",
     "MapFunction",
+    "Max",
+    "Min",
     "ProcessAllWindowFunction",
     "ProcessFunction",
     "ProcessWindowFunction",
@@ -62,5 +83,6 @@ __all__ = [
     "ResultFuture",
     "RuntimeContext",
     "SourceFunction",
+    "Sum",
     "WindowFunction",
 ]

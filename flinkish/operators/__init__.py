@@ -23,6 +23,7 @@ from flinkish.operators.keyed_process import KeyedProcessOperator
 from flinkish.operators.process import ProcessOperator
 from flinkish.operators.runtime_context import KeyedRuntimeContext, TaskRuntimeContext
 from flinkish.operators.snapshot import OperatorSnapshot
+from flinkish.operators.vector_operator import ColumnOutput, VectorWindowOperator
 from flinkish.operators.window import WindowOperator, WindowOperatorBuilder
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "AsyncStatistics",
     "AsyncWaitOperator",
     "BatchOutput",
+    "ColumnOutput",
     "KeyedOperator",
     "KeyedProcessOperator",
     "KeyedRuntimeContext",
@@ -41,6 +43,7 @@ __all__ = [
     "StreamOperator",
     "SupportsSoftBackpressure",
     "TaskRuntimeContext",
+    "VectorWindowOperator",
     "WindowOperator",
     "WindowOperatorBuilder",
 ]

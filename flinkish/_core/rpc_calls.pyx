@@ -253,6 +253,7 @@ cdef class LocalPort(Port):
 
     cdef int _tell(self, Procedure procedure, tuple arguments) except -1:
         cdef LocalCall call = LocalCall.__new__(LocalCall)
+        self.inbox.check_process()
         call.procedure = procedure
         call.port = self
         call.arguments = arguments
@@ -264,6 +265,7 @@ cdef class LocalPort(Port):
     cdef AskFuture _ask(self, Procedure procedure, tuple arguments, int64_t millis, bint wake):
         cdef LocalCall call = LocalCall.__new__(LocalCall)
         cdef AskFuture future = AskFuture.__new__(AskFuture)
+        self.inbox.check_process()    # before a lock that a thread of the parent may hold
         call.procedure = procedure
         call.port = self
         call.arguments = arguments

@@ -61,6 +61,7 @@ cdef class Inbox:
 
     # Take a letter, or refuse it.  `wake` = False leaves the wake to the caller, who is about to
     # sleep itself: True is returned when one is due.
+    cdef int check_process(self) except -1
     cdef bint put(self, Letter letter, bint wake) except -1
     cdef bint turn(self, int limit) except -1
     cdef int deliver_one(self, Letter letter) except -1

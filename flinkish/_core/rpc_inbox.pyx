@@ -58,10 +58,14 @@ cdef class Inbox:
     def __repr__(self):
         return f"<Inbox {self.name!r}, {len(self.arrived) + len(self.batch)} letters>"
 
-    cdef bint put(self, Letter letter, bint wake) except -1:
-        cdef bint closed, push = False
+    cdef int check_process(self) except -1:
         if self.generation != fork_generation():
             raise words().forked(self)
+        return 0
+
+    cdef bint put(self, Letter letter, bint wake) except -1:
+        cdef bint closed, push = False
+        self.check_process()
         with cython.critical_section(self):
             closed = self.closed
             if not closed:

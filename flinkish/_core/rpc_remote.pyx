@@ -96,9 +96,10 @@ cdef class Session(FrameSink):
         cdef RemoteAsk ask
         cdef object payload, outcome
         cdef uint64_t number = frame.call
-        ask = <RemoteAsk?>self.asks.pop(number, None)
-        if ask is None:
+        cdef object found = self.asks.pop(number, None)
+        if found is None:
             return 0    # it was given up, or its time was over
+        ask = <RemoteAsk>found
         ask.call = 0
         payload = PyBytes_FromStringAndSize(<const char*>frame.payload, frame.size)
         turn_has_more(True)    # until the whole piece of the stream is taken in
@@ -146,8 +147,9 @@ cdef class Session(FrameSink):
             self.lost = error
         self.settle()    # an error in `accept` may have left rings undone
         for number in list(self.asks):
-            ask = <RemoteAsk?>self.asks.pop(number, None)
-            if ask is not None:
+            found = self.asks.pop(number, None)
+            if found is not None:
+                ask = <RemoteAsk>found
                 ask.call = 0
                 ask.settle(FUTURE_FAILED, words().peer_lost(
                     error, ask.port.address, ask.procedure.name, ask.age_ms()))

@@ -1,0 +1,234 @@
+"""Leadership and its tokens."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tests
+from flinkish.common.errors import IllegalArgumentError, IllegalStateError
+from flinkish.rpc import RpcService
+from flinkish.rpc.leader import FileLeaderElection, LeaderInformation, SingleLeaderElection
+
+from .peer import Ledger
+from .rig import SOON, within
+
+SECRET = "a secret of the tests"
+
+
+class Contender:
+    def __init__(self) -> None:
+        self.events: list[Any] = []
+
+    def grant_leadership(self, token: Any) -> None:
+        self.events.append(token)
+
+    def revoke_leadership(self) -> None:
+        self.events.append("revoked")
+
+    def handle_error(self, error: Exception) -> None:
+        self.events.append(error)
+
+
+def test_a_single_driver_leads_at_once() -> None:
+    contender = Contender()
+    election = SingleLeaderElection()
+    assert election.leader() is None
+    election.start(contender)
+    (token,) = contender.events
+    assert isinstance(token, uuid.UUID)
+    assert election.has_leadership(token)
+    assert election.leader() == LeaderInformation(token, None)
+    election.confirm_leadership(uuid.uuid4(), "elsewhere")
+    election.confirm_leadership(token, "here")
+    assert election.leader() == LeaderInformation(token, "here")
+    with pytest.raises(IllegalStateError):
+        election.start(Contender())
+    election.close()
+    election.close()
+    assert contender.events == [token, "revoked"]
+    assert not election.has_leadership(token)
+
+
+def test_tokens_come_from_the_supplier() -> None:
+    contender = Contender()
+    SingleLeaderElection(iter(range(7, 9)).__next__).start(contender)
+    assert contender.events == [7]
+
+
+@pytest.fixture
+def elections(tmp_path: Path) -> Iterator[list[FileLeaderElection]]:
+    made = [FileLeaderElection(tmp_path / "who", lease=150) for _ in range(3)]
+    yield made
+    for election in made:
+        election.close()
+
+
+def test_one_leads_and_the_next_follows_when_it_leaves(elections: list[FileLeaderElection]) -> None:
+    contenders = [Contender() for _ in elections]
+    assert elections[0].leader() is None
+    for election, contender in zip(elections, contenders, strict=True):
+        election.start(contender)
+    tokens = []
+    for left in (3, 2, 1):
+        within(SOON, lambda: any(c.events and c.events[-1] != "revoked" for c in contenders))
+        leading = [i for i, c in enumerate(contenders) if c.events and c.events[-1] != "revoked"]
+        assert len(leading) == 1
+        leader = elections[leading[0]]
+        token = contenders[leading[0]].events[-1]
+        tokens.append(token)
+        leader.confirm_leadership(token, f"address {left}")
+        assert all(e.leader() == LeaderInformation(token, f"address {left}") for e in elections)
+        assert leader.has_leadership(token)
+        leader.close()
+        assert contenders[leading[0]].events[-1] == "revoked"
+    assert tokens == sorted(set(tokens))
+    assert tokens == [1, 2, 3]
+
+
+def test_epochs_grow_over_restarts(tmp_path: Path) -> None:
+    for expected in range(1, 8):
+        contender = Contender()
+        election = FileLeaderElection(tmp_path, lease=100)
+        election.start(contender)
+        within(SOON, lambda contender=contender: contender.events)  # type: ignore[misc]
+        election.close()
+        assert contender.events == [expected, "revoked"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f"epoch-{epoch:020d}" for epoch in (5, 6, 7)
+    ]
+
+
+def test_no_epoch_is_given_twice(tmp_path: Path) -> None:
+    """L1: many contenders claim at once."""
+    contenders = [Contender() for _ in range(12)]
+    elections = [FileLeaderElection(tmp_path, lease=10_000) for _ in contenders]
+    for election, contender in zip(elections, contenders, strict=True):
+        election._contender = contender
+    start = threading.Barrier(len(elections))
+
+    def claim(election: FileLeaderElection) -> None:
+        start.wait()
+        election._claim(1)
+
+    threads = [threading.Thread(target=claim, args=(election,)) for election in elections]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(len(contender.events) for contender in contenders) == [0] * 11 + [1]
+    for election in elections:
+        election._step_down()
+    assert [path.name for path in tmp_path.iterdir()] == [f"epoch-{1:020d}"]
+
+
+def test_a_contender_that_fails_hears_of_it(tmp_path: Path, caplog: Any) -> None:
+    class Fails(Contender):
+        def grant_leadership(self, token: Any) -> None:
+            raise OSError("cannot lead")
+
+    contender = Fails()
+    election = FileLeaderElection(tmp_path, lease=100)
+    with caplog.at_level(50):
+        election.start(contender)
+        within(SOON, lambda: contender.events)
+        election.close()
+    assert isinstance(contender.events[0], OSError)
+    with pytest.raises(IllegalStateError):
+        election.start(contender)
+    with pytest.raises(IllegalArgumentError):
+        FileLeaderElection(tmp_path, lease=0)
+
+
+class Process:
+    """A contender in a process of its own; ``said`` is what it printed."""
+
+    def __init__(self, environment: dict[str, str], *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.rpc.peer", *arguments],
+            env=environment,
+            cwd=Path(tests.__file__).resolve().parents[1],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.said: list[str] = []
+        self._thread = threading.Thread(target=self._read)
+        self._thread.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.said.append(line.rstrip())
+
+    def says(self, text: str, after: int = 0) -> bool:
+        return any(text in line for line in self.said[after:])
+
+    def signal(self, number: int) -> None:
+        os.kill(self.process.pid, number)
+
+    def __enter__(self) -> Process:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        self._thread.join()
+        for pipe in (self.process.stdin, self.process.stdout):
+            assert pipe is not None
+            pipe.close()
+
+
+@pytest.mark.stress
+def test_a_frozen_leader_is_replaced_and_refused_when_it_wakes(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    """L3, L4; E.26."""
+    patience = 60
+    with ExitStack() as stack:
+        service = stack.enter_context(RpcService("ledgers", host="127.0.0.1", secret=SECRET))
+        # The pattern is what both connect to: the ledger that runs.
+        address = service.address_of("ledger-*")
+        arguments = ("lead", str(tmp_path), SECRET, address)
+        watcher = FileLeaderElection(tmp_path)
+        first = stack.enter_context(Process(environment, *arguments))
+        within(patience, lambda: first.says("granted 1"))
+        ledger = Ledger(service, 1)
+        ledger.start()
+        within(patience, lambda: first.says("recorded 1"))
+        second = stack.enter_context(Process(environment, *arguments))
+        time.sleep(1)
+        assert not second.says("granted")
+        first.signal(signal.SIGSTOP)
+        # Its lock is still held, its lease is not renewed.
+        within(patience, lambda: second.says("granted 2"))
+        leader = watcher.leader()
+        assert leader is not None
+        assert leader.token == 2
+        ledger.close_async().result(SOON)
+        ledger = Ledger(service, 2)
+        ledger.start()
+        within(patience, lambda: second.says("recorded 2"))
+        before = len(first.said)
+        first.signal(signal.SIGCONT)
+        within(patience, lambda: first.says("refused 1 RemoteFencingTokenError", before))
+        within(patience, lambda: first.says("revoked 1"))
+        refusal = next(line for line in first.said[before:] if "RemoteFencingTokenError" in line)
+        assert "token 1, and the endpoint's is 2" in refusal
+        assert not first.says("recorded 1", before + 1)
+        assert {*ledger.entries} == {"leader 2"}
+        assert not second.says("revoked")
+        # One that dies is replaced without waiting for its lease; the woken one contends again.
+        second.signal(signal.SIGKILL)
+        within(patience, lambda: first.says("granted 3"))

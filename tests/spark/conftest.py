@@ -35,6 +35,7 @@ WITHOUT_SPARK = (
     "test_limiter.py",
     "test_limits_hold.py",
     "test_permit_ledger.py",
+    "test_permits_endpoint.py",
     "test_rate.py",
     "test_source_run.py",
     "test_group_state.py",

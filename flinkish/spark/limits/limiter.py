@@ -76,6 +76,7 @@ class Limiter:
         rate: Rate | None = None,
         concurrency: Concurrency | None = None,
         loop: asyncio.AbstractEventLoop,
+        on_free: Callable[[], object] | None = None,
         patience_ms: int = 60_000,
         clock_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:
@@ -84,6 +85,7 @@ class Limiter:
         rules = [limit.adaptive for limit in (rate, concurrency) if limit and limit.adaptive]
         self._rules = rules
         self._loop = loop
+        self._on_free = on_free
         self._patience_ns = patience_ms * 1_000_000
         self._clock_ns = clock_ns
         self._lock = threading.Lock()
@@ -130,6 +132,10 @@ class Limiter:
                 self._lease.throttled(started_ns, max(waits), self._clock_ns())
             if waits or self._waiters:
                 self._poke()
+
+    def num_waiting(self) -> int:
+        """Calls that wait for a permit."""
+        return len(self._waiters)
 
     async def call(self, function: Callable[..., Awaitable[T]], *arguments: Any) -> T:
         """What ``await function(*arguments)`` gives, started when the limits allow it."""
@@ -194,6 +200,7 @@ class Limiter:
             if self._closed:
                 return
             now_ns = self._clock_ns()
+            before = len(waiters)
             while waiters:
                 if waiters[0].done():
                     waiters.popleft()
@@ -203,8 +210,11 @@ class Limiter:
                     break
             request = lease.request(len(waiters), now_ns)
             self._wake_at(lease.wake_at(len(waiters), now_ns), now_ns)
+            served = len(waiters) < before
         if request is not None:
             self._send(request)
+        if served and self._on_free is not None:
+            self._on_free()
 
     def _wake_at(self, when_ns: int, now_ns: int) -> None:
         if when_ns == self._timer_ns:

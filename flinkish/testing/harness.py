@@ -249,6 +249,10 @@ class OneInputStreamOperatorTestHarness(Generic[O]):
         """State and timers, without the watermark, as bytes that another harness starts from."""
         return self.operator.snapshot_state(checkpoint_id)
 
+    def notify_of_completed_checkpoint(self, checkpoint_id: int) -> None:
+        """Tell the operator that a checkpoint is kept."""
+        self.operator.notify_checkpoint_complete(checkpoint_id)
+
 
 class KeyedOneInputStreamOperatorTestHarness(OneInputStreamOperatorTestHarness[O]):
     """Runs a keyed operator, as one subtask of ``num_subtasks``.

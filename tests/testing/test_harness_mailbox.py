@@ -91,6 +91,14 @@ def test_an_operator_reports_a_failure_from_elsewhere() -> None:
         assert harness.failure is errors[0]
 
 
+def test_an_operator_is_told_of_a_completed_checkpoint() -> None:
+    told: list[int] = []
+    with opened() as harness:
+        harness.operator.notify_checkpoint_complete = told.append  # type: ignore[method-assign]
+        harness.notify_of_completed_checkpoint(3)
+    assert told == [3]
+
+
 def test_mails_that_come_after_the_end_are_refused() -> None:
     harness = opened()
     harness.process_element(1)

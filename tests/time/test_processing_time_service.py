@@ -222,7 +222,7 @@ def test_shutdown_drops_and_refuses(service: SystemProcessingTimeService) -> Non
 def test_shutdown_and_await_says_whether_all_has_ended(
     service: SystemProcessingTimeService,
 ) -> None:
-    """A.62."""
+    """A.62, and A.59: what runs is not interrupted, for Python cannot; it is waited for."""
     started, go_on = threading.Event(), threading.Event()
     service.register_timer(0, lambda _: (started.set(), go_on.wait(10)))
     assert started.wait(10)

@@ -6,7 +6,6 @@ from typing_extensions import Buffer, disjoint_base
 class FrameBuffer:
     """The way out of one connection."""
 
-    def __init__(self, *args: object, **kwargs: object) -> None: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
     def send(
         self,

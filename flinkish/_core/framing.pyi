@@ -4,7 +4,7 @@ import enum
 from collections.abc import Callable
 from typing import ClassVar
 
-from typing_extensions import Buffer, disjoint_base
+from typing_extensions import Buffer, Self, disjoint_base
 
 FRAME_HEADER_SIZE: int
 CONTROL_LIMIT: int
@@ -42,7 +42,6 @@ def pack_frame(
 class FrameSink:
     """Receives the frames of the application; this one keeps them."""
 
-    def __init__(self, *args: object, **kwargs: object) -> None: ...
     @property
     def frames(self) -> list[tuple[int, int, int, int, int, bytes]]: ...
 
@@ -53,7 +52,7 @@ class FrameCutter:
     frame_error: ClassVar[Callable[[str], Exception]]
     @staticmethod
     def large_error(message: str, size: int, limit: int) -> Exception: ...
-    def __init__(self, limit: int) -> None: ...
+    def __new__(cls, limit: int, *args: object, **kwargs: object) -> Self: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
     @property
     def limit(self) -> int: ...

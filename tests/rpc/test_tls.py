@@ -1,6 +1,10 @@
 """Certificates: whose are accepted, whose are not, and what the errors say."""
 
 import pickle
+import socket
+import ssl
+import threading
+from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -180,3 +184,51 @@ def test_off_this_host_encryption_is_the_rule() -> None:
     for transport in (client, stranger, server):
         transport.close().result(20)
     assert Transport("x", Recorder(), **open_to_all, tls="plaintext").tls == "plaintext"
+
+
+def relay(source: ssl.SSLSocket, target: ssl.SSLSocket) -> None:
+    with suppress(OSError):
+        while data := source.recv(65536):
+            target.sendall(data)
+    for sock in (source, target):
+        with suppress(OSError):
+            sock.shutdown(socket.SHUT_RDWR)
+
+
+def test_somebody_in_between_with_a_certificate_of_the_application() -> None:
+    """It can talk TLS with both sides and pass on what they say, and they still notice."""
+    authority = Authority()
+    server = Transport(
+        "server",
+        Recorder(),
+        secret=SECRET,
+        host="127.0.0.1",
+        tls=authority.issue(),
+        unix_sockets=False,
+    )
+    client = Transport(
+        "client", Recorder(), secret=SECRET, tls=authority.issue(), unix_sockets=False
+    )
+    in_between = authority.issue()
+
+    def pass_on() -> None:
+        accepted, _ = trap.accept()
+        with (
+            in_between.context(dialing=False).wrap_socket(accepted, server_side=True) as left,
+            socket.create_connection(server.listen()) as raw,
+            in_between.context(dialing=True).wrap_socket(raw) as right,
+        ):
+            there = threading.Thread(target=relay, args=(left, right))
+            there.start()
+            relay(right, left)
+            there.join()
+
+    with socket.create_server(("127.0.0.1", 0)) as trap:
+        thread = threading.Thread(target=pass_on)
+        thread.start()
+        with pytest.raises(HandshakeError, match="or somebody sits between them"):
+            client.dial(trap.getsockname()).result(20)
+        thread.join()
+    assert server.statistics().connections == client.statistics().connections == 0
+    client.close().result(20)
+    server.close().result(20)

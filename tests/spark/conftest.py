@@ -32,6 +32,7 @@ WITHOUT_SPARK = (
     "test_aimd.py",
     "test_lease.py",
     "test_ledger.py",
+    "test_ledger_layer.py",
     "test_limiter.py",
     "test_limits_hold.py",
     "test_permit_ledger.py",

@@ -6,8 +6,9 @@ Must not: believe a byte that its checksum does not vouch for, or share a file b
 """
 
 from flinkish.spark.ledger.compaction import Compaction
-from flinkish.spark.ledger.index import Hits, LedgerIndex
-from flinkish.spark.ledger.keys import KEY_BYTES, fingerprint, function_version, row_keys
+from flinkish.spark.ledger.index import LedgerIndex
+from flinkish.spark.ledger.keys import KEY_BYTES, fingerprint, function_version, row_key
+from flinkish.spark.ledger.layer import LedgerLayer
 from flinkish.spark.ledger.ledger import ResumeLedger
 from flinkish.spark.ledger.segments import Damage
 from flinkish.spark.ledger.writer import LedgerWriter
@@ -16,11 +17,11 @@ __all__ = [
     "KEY_BYTES",
     "Compaction",
     "Damage",
-    "Hits",
     "LedgerIndex",
+    "LedgerLayer",
     "LedgerWriter",
     "ResumeLedger",
     "fingerprint",
     "function_version",
-    "row_keys",
+    "row_key",
 ]

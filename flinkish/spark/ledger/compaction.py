@@ -12,13 +12,20 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 
 from flinkish._core.codec import CorruptFrame
 from flinkish.spark.ledger.files import SUFFIX, Place, SegmentFile
-from flinkish.spark.ledger.keys import KEY_BYTES, Keys
-from flinkish.spark.ledger.segments import Damage, Group, group_bytes, read_group, scan, sealed_end
+from flinkish.spark.ledger.keys import KEY_BYTES
+from flinkish.spark.ledger.segments import (
+    Damage,
+    Group,
+    Keys,
+    group_bytes,
+    read_group,
+    scan,
+    sealed_end,
+)
 
 __all__ = ["Compaction", "compact"]
 
@@ -77,8 +84,9 @@ class _Merged:
     def add(self, keys: Keys, results: pa.Array) -> None:
         """Take in a group."""
         fresh = []
-        for row, key in enumerate(keys.reshape(-1, KEY_BYTES)):
-            name = key.tobytes()
+        whole = keys.tobytes()
+        for row in range(len(keys)):
+            name = whole[row * KEY_BYTES : (row + 1) * KEY_BYTES]
             if name not in self._seen:
                 self._seen.add(name)
                 fresh.append(row)
@@ -97,11 +105,11 @@ class _Merged:
 
     def _write(self) -> None:
         if self._parts:
-            keys = np.concatenate([keys for keys, _ in self._parts])
+            keys = b"".join(keys.tobytes() for keys, _ in self._parts)
             results = pa.concat_arrays([results for _, results in self._parts])
             self._file.write(group_bytes(self._number, keys, results))
             self._number += 1
-            self.written += len(keys)
+            self.written += len(results)
             self._parts, self._bytes = [], 0
 
 

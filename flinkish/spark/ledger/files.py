@@ -43,6 +43,11 @@ class Place:
         """
         return isinstance(self.file_system, (pafs.LocalFileSystem, pafs.HadoopFileSystem))
 
+    @property
+    def local(self) -> bool:
+        """Whether files are on this machine."""
+        return isinstance(self.file_system, pafs.LocalFileSystem)
+
     def segments(self) -> list[SegmentFile]:
         """The segments that there are, the oldest names first."""
         selector = pafs.FileSelector(self.directory, allow_not_found=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,22 +18,14 @@ import pyarrow as pa
 
 from flinkish._core.codec import CorruptFrame
 from flinkish.spark.ledger.files import Place, SegmentFile
-from flinkish.spark.ledger.keys import KEY_BYTES, Keys
-from flinkish.spark.ledger.segments import Damage, Group, read_group, scan
+from flinkish.spark.ledger.keys import KEY_BYTES
+from flinkish.spark.ledger.segments import Damage, Group, Keys, read_group, scan
 
-__all__ = ["Hits", "LedgerIndex"]
+__all__ = ["LedgerIndex"]
 
 _LOG = logging.getLogger(__name__)
 
 CACHE_BYTES = 64 << 20
-
-
-@dataclass(frozen=True)
-class Hits:
-    """Results that are there: of which rows asked for, and one list of output rows for each."""
-
-    rows: npt.NDArray[np.int64]
-    results: pa.ListArray
 
 
 @dataclass
@@ -53,7 +46,7 @@ class LedgerIndex:
 
     def __init__(self, place: Place, kind: pa.DataType) -> None:
         self.place = place
-        self.saved = 0  # results handed out
+        self.saved = 0  # results handed out: calls that need not be made
         self.damaged: list[Damage] = []
         self._kind = kind
         self._segments: dict[str, _Segment] = {}
@@ -84,31 +77,23 @@ class LedgerIndex:
             self._prefixes = joined[order]
             self._places = np.concatenate(places)[order]
 
-    def lookup(self, keys: Keys) -> Hits:
-        """The results of those keys that have one; of several, that which was found first."""
-        wanted = _prefixes(keys)
-        at = np.searchsorted(self._prefixes, wanted)
-        inside = at < len(self._prefixes)
-        candidates = np.flatnonzero(inside)
-        candidates = candidates[self._prefixes[at[candidates]] == wanted[candidates]]
-        by_group: dict[int, list[tuple[int, int]]] = {}
-        for row in candidates.tolist():
-            where = int(self._places[at[row]])
-            by_group.setdefault(where >> 32, []).append((row, where & 0xFFFFFFFF))
-        rows: list[int] = []
-        parts: list[pa.Array] = []
-        for number, asked in sorted(by_group.items()):
-            held = self._group(number)
-            good = [(row, i) for row, i in asked if held and (held[0][i] == keys[row]).all()]
-            if held and good:
-                rows += [row for row, _ in good]
-                parts.append(held[1].take(pa.array([i for _, i in good], pa.int64())))
-        if not rows:
-            return Hits(np.empty(0, np.int64), pa.array([], self._kind))
-        order = np.argsort(rows, kind="stable")
-        results = pa.concat_arrays(parts).take(pa.array(order))
-        self.saved += len(rows)
-        return Hits(np.array(rows, np.int64)[order], results)
+    def get(self, key: bytes) -> list[tuple[Any, ...]] | None:
+        """The output rows of the call with this key, or None; of several, what came first."""
+        prefix = np.frombuffer(key, np.uint64, 1)[0]
+        at = int(np.searchsorted(self._prefixes, prefix))
+        while at < len(self._prefixes) and self._prefixes[at] == prefix:
+            where = int(self._places[at])
+            held = self._group(where >> 32)
+            if held is None:  # and left out, so that others have moved to its place
+                at = int(np.searchsorted(self._prefixes, prefix))
+                continue
+            keys, results = held
+            row = where & 0xFFFFFFFF
+            if keys[row].tobytes() == key:
+                self.saved += 1
+                return [tuple(one.values()) for one in results[row].as_py()]
+            at += 1
+        return None
 
     # --- files
 

@@ -51,7 +51,7 @@ class ResumeLedger:
 
     def writer(self, attempt: str) -> LedgerWriter:
         """Where an attempt writes; ``attempt`` is for those who look at the files."""
-        return LedgerWriter(self._place(), self.schema, attempt)
+        return LedgerWriter(self._place(), attempt)
 
     def index(self) -> LedgerIndex:
         """What is there by now; the one of this process, brought up to date."""

@@ -17,18 +17,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from flinkish._core.codec import CorruptFrame, frame_header, seal, unseal
-from flinkish.spark.ledger.keys import KEY_BYTES, Keys
+from flinkish.spark.ledger.keys import KEY_BYTES
 
-__all__ = ["Damage", "Group", "group_bytes", "read_group", "scan", "sealed_end"]
+__all__ = ["Damage", "Group", "Keys", "group_bytes", "read_group", "scan", "sealed_end"]
 
 FORMAT_VERSION = 1
 KIND_KEYS = 7
 KIND_RESULTS = 8
 KIND_END = 9
 HEADER = 32  # bytes of a frame before its body
+
+Keys = npt.NDArray[np.uint8]
+"""Keys of results, of the shape (results, KEY_BYTES)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +59,10 @@ class Damage:
     reason: str
 
 
-def group_bytes(number: int, keys: Keys, results: pa.Array) -> bytes:
-    """A group as it is written, with one write."""
-    batch = pa.record_batch([results], names=["results"])
-    body = batch.serialize()
-    return seal(KIND_KEYS, FORMAT_VERSION, number, keys.tobytes(), compress=False) + seal(
+def group_bytes(number: int, keys: bytes, results: pa.Array) -> bytes:
+    """A group as it is written, with one write; ``keys`` are those of the results, joined."""
+    body = pa.record_batch([results], names=["results"]).serialize()
+    return seal(KIND_KEYS, FORMAT_VERSION, number, keys, compress=False) + seal(
         KIND_RESULTS, FORMAT_VERSION, number, body, compress=False
     )
 

@@ -13,17 +13,12 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate
-from typing import Any
+from collections.abc import Callable, Sequence
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.fs as pafs
 
-from flinkish.common.errors import CheckpointStorageError, SchemaMismatchError
+from flinkish.common.errors import CheckpointStorageError
 from flinkish.spark.ledger.files import SUFFIX, Place
-from flinkish.spark.ledger.keys import Keys
 from flinkish.spark.ledger.segments import group_bytes, sealed_end
 
 __all__ = ["LedgerWriter"]
@@ -41,14 +36,12 @@ class LedgerWriter:
     def __init__(
         self,
         place: Place,
-        schema: pa.Schema,
         attempt: str,
         *,
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self.written = 0
         self._place = place
-        self._schema = schema
         self._attempt = attempt
         self._clock_s = clock_s
         self._file: pa.NativeFile | None = None
@@ -58,14 +51,9 @@ class LedgerWriter:
         self._waiting_bytes = 0
         self._since_s = 0.0
 
-    def append(self, keys: Keys, results: Sequence[Iterable[Sequence[Any]]]) -> None:
-        """Write down the output rows of some calls, each row a sequence of the schema's columns."""
-        if len(keys):
-            self.append_arrow(keys, list_array(results, self._schema))
-
-    def append_arrow(self, keys: Keys, results: pa.ListArray) -> None:
-        """The same, the output rows as a list of structs for each call."""
-        blob = group_bytes(self._number, keys, results)
+    def append(self, keys: Sequence[bytes], results: pa.ListArray) -> None:
+        """Write down the output rows of some calls, as a list of structs for each."""
+        blob = group_bytes(self._number, b"".join(keys), results)
         self._number += 1
         self.written += len(keys)
         if self._place.appendable:
@@ -101,7 +89,7 @@ class LedgerWriter:
         with self._told():
             file.write(sealed_end(self._number))
             file.close()
-            if isinstance(self._place.file_system, pafs.LocalFileSystem):
+            if self._place.local:
                 _to_disk(f"{self._place.directory}/{self._name}")
         self._number = 0
 
@@ -134,27 +122,6 @@ class _Told:
                 "give a directory that workers may write, or go without ledger=",
                 path=self._path,
             ) from error
-
-
-def list_array(results: Sequence[Iterable[Sequence[Any]]], schema: pa.Schema) -> pa.ListArray:
-    """Output rows of calls as Arrow has them: a list of structs for each call."""
-    each = [list(rows) for rows in results]
-    flat = [row for rows in each for row in rows]
-    offsets = [0, *accumulate(map(len, each))]
-    columns = list(zip(*flat, strict=True)) if flat else [()] * len(schema)
-    if len(columns) != len(schema):
-        raise SchemaMismatchError(
-            f"a result has {len(columns)} columns, and the schema {len(schema)}: {flat[0]!r}",
-            value=flat[0],
-            schema=str(schema),
-        )
-    fields = list(schema)
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, fields, strict=True)]
-    if not arrays:
-        structs = pa.array([{}] * len(flat), pa.struct([]))
-    else:
-        structs = pa.StructArray.from_arrays(arrays, fields=fields)
-    return pa.ListArray.from_arrays(pa.array(np.array(offsets, np.int32)), structs)
 
 
 def _to_disk(path: str) -> None:

@@ -36,6 +36,8 @@ def run_batch(frame: DataFrame, plan: OperatorPlan) -> DataFrame:
 
     Spark sorts, spilling to disk what does not fit, so a task holds the state of one key.
     """
+    if plan.vector is not None:
+        return run_windows(frame, plan)
     keys = list(plan.key_columns)
     if plan.key_selector is not None:
         added = [StructField(KEY, BinaryType())]
@@ -46,8 +48,7 @@ def run_batch(frame: DataFrame, plan: OperatorPlan) -> DataFrame:
     times = [EVENT_TIME if plan.key_selector is not None else plan.event_time]
     order = [*keys, *(name for name in times if plan.timed and name is not None)]
     ordered = frame.repartition(*keys).sortWithinPartitions(*order)
-    run = _run_keys(plan) if plan.vector is None else run_windows(plan)
-    return ordered.mapInArrow(run, results_schema())
+    return ordered.mapInArrow(_run_keys(plan), results_schema())
 
 
 def _select_keys(plan: OperatorPlan) -> Callable[[Batches], Batches]:

@@ -27,6 +27,8 @@ def run_operator(frame: DataFrame, plan: OperatorPlan) -> OperatorResults:
     """Plan the operator: Spark's stateful operator for a stream, a sort for a batch."""
     name = f"flinkish.{plan.uid}"
     sums = [F.sum(counter).alias(counter) for counter in COUNTERS]
+    if plan.vector is not None:
+        frame = frame.drop(*_unread(frame, plan))
     if not frame.isStreaming:
         observation = Observation(name)
         return OperatorResults(
@@ -46,6 +48,14 @@ def run_operator(frame: DataFrame, plan: OperatorPlan) -> OperatorResults:
         )
     )
     return OperatorResults(results.observe(name, *sums), name, None)
+
+
+def _unread(frame: DataFrame, plan: OperatorPlan) -> list[str]:
+    """Columns that nobody reads, and that therefore need not travel."""
+    read = {*plan.schema.names, *plan.key_columns, plan.event_time}
+    if plan.chained:
+        read |= {EVENT_TIME, PHASE}
+    return [name for name in frame.columns if name not in read]
 
 
 def take_output(results: DataFrame, tag: str, schema: StructType) -> DataFrame:

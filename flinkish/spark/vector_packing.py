@@ -8,6 +8,7 @@ as for a row: it knows the watermark.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,15 @@ from flinkish.spark.plan import EVENT_TIME, KEY, OperatorPlan
 from flinkish.spark.vector_plan import PANE_BEGIN, RECORD
 from flinkish.time import assign_to_key_groups
 
-__all__ = ["pack_panes", "pack_rows_of", "pane_schema"]
+__all__ = [
+    "CombinedRows",
+    "combine_rows",
+    "fixed_records",
+    "named_keys",
+    "pack_panes",
+    "pack_rows_of",
+    "pane_schema",
+]
 
 
 def pack_rows_of(plan: OperatorPlan) -> PackRows:
@@ -49,32 +58,64 @@ def pane_schema(plan: OperatorPlan) -> pa.Schema:
     )
 
 
-def pack_panes(plan: OperatorPlan, table: pa.Table) -> Iterator[tuple[int, Any]]:
-    """(key group, payload of records) of each key group that has rows in the table."""
+@dataclass(frozen=True)
+class CombinedRows:
+    """Records of the panes of some rows: the columns of the key, begins (ms), and records.
+
+    ``lost`` are rows without a key, in the columns in which rows travel; None when all have one.
+    """
+
+    keys: list[pa.Array]
+    begins: npt.NDArray[np.int64]
+    records: npt.NDArray[np.uint8]
+    lost: pa.RecordBatch | None
+
+
+def combine_rows(plan: OperatorPlan, batch: pa.RecordBatch) -> CombinedRows:
+    """Combine a batch; NullKeyError and TimestampError as for rows that travel."""
     assert plan.vector is not None
-    batch = table.combine_chunks().to_batches()[0]
     times = event_times(plan, batch)
     assert times is not None
     numbers, missing = _key_numbers([batch.column(name) for name in plan.key_columns])
+    lost = None
     if missing is not None:
-        lost = _as_packed(plan, batch, times)
-        yield NULL_KEY_GROUP, lost_rows(plan, lost, missing).serialize().to_pybytes()
+        lost = lost_rows(plan, _as_packed(plan, batch, times), missing)
         there = pa.array(~missing)
         batch, times, numbers = batch.filter(there), times.filter(there), numbers[~missing]
     aggregates = plan.vector.aggregates_of(plan.schema)
-    combiner = plan.vector.spec.combiner(aggregates)
-    firsts, begins, records = combiner.combine(
+    firsts, begins, records = plan.vector.spec.combiner(aggregates).combine(
         numbers, times.to_numpy(), aggregates.words_of(batch)
     )
-    columns = [batch.column(name).take(pa.array(firsts)) for name in plan.key_columns]
+    keys = [batch.column(name).take(pa.array(firsts)) for name in plan.key_columns]
+    return CombinedRows(keys, begins, records, lost)
+
+
+def pack_panes(plan: OperatorPlan, table: pa.Table) -> Iterator[tuple[int, Any]]:
+    """(key group, payload of records) of each key group that has rows in the table."""
+    combined = combine_rows(plan, table.combine_chunks().to_batches()[0])
+    if combined.lost is not None:
+        yield NULL_KEY_GROUP, combined.lost.serialize().to_pybytes()
+    columns = combined.keys
     groups = _groups_of(plan, columns)
-    keys = columns[0] if len(columns) == 1 else tuple_keys(columns, groups)
     panes = pa.record_batch(
-        [keys, pa.array(begins), _fixed(records)],
+        [
+            columns[0] if len(columns) == 1 else tuple_keys(columns, groups),
+            pa.array(combined.begins),
+            fixed_records(combined.records),
+        ],
         schema=pane_schema(plan),
     )
     for group, payload, _ in pack_groups(panes, groups, plan.max_parallelism):
         yield group, payload
+
+
+def named_keys(plan: OperatorPlan, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Records with their keys in several columns, with these in the one that payloads have."""
+    if plan.key_column is not None:
+        return batch
+    columns = [batch.column(name) for name in plan.key_columns]
+    keys = tuple_keys(columns, np.zeros(len(batch), np.int32))
+    return batch.select([PANE_BEGIN, RECORD]).append_column(KEY, keys)
 
 
 def _as_packed(plan: OperatorPlan, batch: pa.RecordBatch, times: pa.Array) -> pa.RecordBatch:
@@ -115,7 +156,7 @@ def _groups_of(plan: OperatorPlan, columns: list[pa.Array]) -> npt.NDArray[np.in
     )
 
 
-def _fixed(records: npt.NDArray[np.uint8]) -> pa.Array:
+def fixed_records(records: npt.NDArray[np.uint8]) -> pa.Array:
     """Records as an array of binary of their size."""
     kind = pa.binary(records.shape[1])
     return pa.Array.from_buffers(kind, len(records), [None, pa.py_buffer(records)])

@@ -59,12 +59,15 @@ class VectorRun(OperatorRun):
         for payload in payloads:
             if self._panes is not None:
                 batch = unpack_payload(payload, self._panes)
-                self._window.merge(
-                    self.key_rows(batch), batch.column(PANE_BEGIN).to_numpy(), _records(batch)
-                )
+                self.merge_panes(batch, self.key_rows(batch))
             else:
                 batch = unpack_payload(payload, self._plan.packed_schema)
                 self.process_rows(batch, self.key_rows(batch))
+
+    def merge_panes(self, batch: pa.RecordBatch, rows: npt.NDArray[np.uint32]) -> None:
+        """Take records of panes with the table's rows of their keys."""
+        begins = batch.column(PANE_BEGIN).to_numpy()
+        self._window.merge(rows, begins, _records(batch.column(RECORD), self._window))
 
     def process_rows(self, batch: pa.RecordBatch, rows: npt.NDArray[np.uint32]) -> None:
         """Take a packed batch with the table's rows of its keys; keep its late rows."""
@@ -146,8 +149,9 @@ class VectorRun(OperatorRun):
         return since
 
 
-def _records(batch: pa.RecordBatch) -> npt.NDArray[np.uint8]:
-    column = batch.column(RECORD)
-    size = column.type.byte_width
+def _records(column: pa.Array, window: VectorWindow) -> npt.NDArray[np.uint8]:
+    """Records as rows of bytes, from binary of any kind."""
+    size = window.aggregates.layout.stride
+    column = column.cast(pa.binary(size))
     data = np.frombuffer(column.buffers()[1], np.uint8)
     return data[column.offset * size : (column.offset + len(column)) * size].reshape(-1, size)

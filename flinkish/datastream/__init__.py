@@ -1,7 +1,8 @@
 """PyFlink's module names: change ``pyflink.`` to ``flinkish.`` and imports go on working.
 
 Owns: nothing; every name here lives in another room.
-Uses: ``common``, ``functions``, ``state``, ``time``, ``windowing``; ``spark`` when a stream is asked for.
+Uses: ``common``, ``functions``, ``state``, ``time``, ``windowing``; ``spark`` when a stream is asked
+for.
 Must not: define anything.
 """
 
@@ -57,7 +58,7 @@ __all__ = [
 ]
 
 # Streams need pyspark; functions do not, and must be importable without it.
-_STREAMS = ("DataStream", "KeyedStream", "WindowedStream")
+_STREAMS = ("AsyncDataStream", "DataStream", "KeyedStream", "WindowedStream")
 
 
 def __getattr__(name: str) -> Any:

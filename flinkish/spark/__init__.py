@@ -14,6 +14,7 @@ except ImportError as error:
     raise MissingDependencyError.of("pyspark", feature="flinkish.spark", extra="spark") from error
 
 from flinkish.spark.async_context import idempotency_key
+from flinkish.spark.async_data_stream import AsyncDataStream
 from flinkish.spark.async_map import async_map
 from flinkish.spark.data_stream import DataStream, KeyedStream, ProcessedStream
 from flinkish.spark.plan import StateSettings
@@ -24,6 +25,7 @@ from flinkish.spark.windowed_stream import WindowedStream
 
 __all__ = [
     "SETTINGS",
+    "AsyncDataStream",
     "DataStream",
     "KeyedStream",
     "ProcessedStream",

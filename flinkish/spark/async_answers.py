@@ -49,8 +49,8 @@ class Counts:
     counts: dict[str, int]
 
 
-Answer = tuple[Any, Any, int]
-"""A row, what became of it - a list of values, or a Failure - and after how many attempts."""
+Answer = tuple[Any, Any, int, int | None]
+"""A row, what became of it (a list of values, or a Failure), the number of attempts, its stamp."""
 
 
 def keep_failure(row: Any, error: BaseException, attempts: int) -> list[Failure]:

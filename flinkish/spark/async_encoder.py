@@ -5,11 +5,13 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from flinkish.common.notes import add_note, shortened
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.spark.async_answers import COUNTERS, ERROR, ERROR_TYPE, Answer, Counts, Failure
+from flinkish.spark.async_stamps import Stamped
 from flinkish.spark.task_encoders import RowEncoder, struct_columns
 
 __all__ = ["AnswerEncoder"]
@@ -23,7 +25,8 @@ class AnswerEncoder:
     ``columns`` are those of the task: a struct for the main output, whose fields are ``output``,
     one for a side output if there is one, one for counts.  ``on_error`` is "fail", "drop", "column"
     or "side"; failed rows have the columns ``failed``, of which ``kept`` are taken from the row.
-    ``what`` says whose output it is, for messages.
+    ``what`` says whose output it is, for messages.  With ``stamped`` the last columns of the output
+    are those that it makes of the rows' stamps.
 
     Usually a block of answers has no errors and all results fit: then all its values are converted
     at once.  Only where one does not fit, each row's are by themselves.
@@ -39,12 +42,16 @@ class AnswerEncoder:
         failed: pa.Schema,
         kept: tuple[str, ...],
         time_zone: str,
+        stamped: Stamped | None = None,
     ) -> None:
         self._columns = columns
         self._output = output
         self._on_error = on_error
         self._kept = kept
         results = pa.schema(list(output)[:-1]) if on_error == "column" else output
+        self._stamped = stamped
+        if stamped is not None:
+            results = pa.schema(list(output)[: -len(stamped.names)])
         self._results = RowEncoder(what, results, output_type, time_zone)
         self._failed_rows = RowEncoder(what, failed, None, time_zone)
         self._misfits = self._given = 0
@@ -73,7 +80,7 @@ class AnswerEncoder:
 
     def _good(self, answers: list[Answer]) -> list[pa.RecordBatch]:
         """Results, which may still turn out not to fit."""
-        values = [value for _, results, _ in answers for value in results]
+        values = [value for _, results, _, _ in answers for value in results]
         if not values:
             return []
         try:
@@ -84,23 +91,28 @@ class AnswerEncoder:
         if self._on_error == "column":
             columns = [*rows.columns, pa.nulls(rows.num_rows, ERROR_TYPE)]
             rows = pa.RecordBatch.from_arrays(columns, schema=self._output)
+        if self._stamped is not None:
+            counts = [len(results) for _, results, _, _ in answers]
+            stamps = self._stamped.columns(np.repeat([stamp for *_, stamp in answers], counts))
+            rows = pa.RecordBatch.from_arrays([*rows.columns, *stamps], schema=self._output)
         return [struct_columns(self._columns, 0, rows)]
 
     def _without_misfits(self, answers: list[Answer], error: Exception) -> list[Answer]:
         """The answers with a failure in place of each that does not fit; or the error of one."""
         found: list[Answer] = []
         misfits = 0
-        for row, results, attempts in answers:
+        for answer in answers:
+            row, results, attempts, stamp = answer
             try:
                 if results:
                     self._results.encode(results)
-                found.append((row, results, attempts))
+                found.append(answer)
             except Exception as misfit:
                 add_note(misfit, f"given for {shortened(row)}, attempt {attempts}")
                 if self._on_error == "fail":
                     raise
                 misfits += 1
-                found.append((row, Failure(misfit, attempts), attempts))
+                found.append((row, Failure(misfit, attempts), attempts, stamp))
         if not misfits:  # each by itself fits, but not all together
             raise error
         self._misfits += misfits
@@ -110,7 +122,7 @@ class AnswerEncoder:
         """Rows with their errors: in the main output or in the side output."""
         rows = [
             {name: row[name] for name in self._kept} | {ERROR: _described(failure)}
-            for row, failure, _ in answers
+            for row, failure, _, _ in answers
         ]
         if ERROR not in self._failed_rows.schema.names:
             for fields in rows:

@@ -2,49 +2,21 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args, overload
 
 from pyspark.sql import DataFrame, Observation
-from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-)
 
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, UnknownColumnError
 from flinkish.common.output_tag import OutputTag
-from flinkish.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 from flinkish.functions import AsyncRetryStrategy
-from flinkish.operators.async_invokers import function_name
-from flinkish.spark.async_answers import COUNTERS, COUNTS_COLUMN, ERROR, OnError, keep_failure
+from flinkish.spark.async_answers import OnError, keep_failure
+from flinkish.spark.async_build import MakeOperator, call_rows, name_of
 from flinkish.spark.async_context import KeyOf, key_maker
-from flinkish.spark.async_operator import AnswerOperator, WarmUp
-from flinkish.spark.async_plan import AsyncPlan
-from flinkish.spark.pickling import check_picklable
-from flinkish.spark.schemas import arrow_schema, output_schema
-from flinkish.spark.task_plan import SideOutput
 from flinkish.spark.tasks import Schema, TaskResults
 
 __all__ = ["async_map"]
-
-_ERROR_COLUMN = StructField(
-    ERROR,
-    StructType(
-        [
-            StructField("type", StringType()),
-            StructField("message", StringType()),
-            StructField("attempts", IntegerType()),
-        ]
-    ),
-)
-_COUNTS = StructType([StructField(name, LongType()) for name in COUNTERS])
 
 
 @overload
@@ -128,7 +100,8 @@ def async_map(
         names the call, by these columns and ``name``: always the same, for services that answer a
         call they know once.
     warmup: how long each worker takes to come from one row at once to ``capacity``.
-    name: of the operator, for messages and counters; by default that of the function.
+    name: of the operator, for messages and counters; by default that of the function.  In one
+        stream every operator needs a name of its own.
     observation: gets the counters of a batch DataFrame: rows, results, failed, dropped, timed_out,
         retried.  Those of a stream are in the progress of its query, as the observed metrics
         ``flinkish.<name>``.
@@ -141,7 +114,7 @@ def async_map(
     Raises IllegalArgumentError and ArgumentTypeError for settings that cannot be, and
     SerializationError that names what cannot be sent to the workers.
     """
-    name = name or _name_of(fn)
+    name = name or name_of(fn)
     if not isinstance(on_error, OutputTag) and on_error not in get_args(OnError):
         raise IllegalArgumentError(
             f"on_error must be 'fail', 'drop', 'column' or an OutputTag, not {on_error!r}"
@@ -151,7 +124,7 @@ def async_map(
             "an Observation is for batch DataFrames; what a stream counts is in the progress of "
             f"its query, as the observed metrics 'flinkish.{name}'"
         )
-    make = _MakeOperator(
+    make = MakeOperator(
         fn=fn,
         mode=mode,
         capacity=capacity,
@@ -160,60 +133,17 @@ def async_map(
         on_failure=None if on_error == "fail" else keep_failure,
         key_of=_key_of(idempotency_key, frame, name),
         warmup=0 if warmup is None else to_millis(warmup, "warmup", minimum=0),
-        definition=secrets.token_hex(16),
     )
-    make()  # refuses here what workers would
-    check_picklable(make, f"the function {name!r}")
-    results = output_schema(schema, f"the output schema of {name!r}")
-    output, kept = _with_errors(results, frame, on_error, name)
-    sides = []
-    if isinstance(on_error, OutputTag):
-        sides = [_error_output(on_error, frame)]
-        kept = tuple(column for column in sides[0][1].names if column != ERROR)
-    plan = AsyncPlan(
-        name=name,
-        make_operator=make,
-        output=arrow_schema(output),
-        output_type=schema if isinstance(schema, TypeInformation) else None,
-        sides=tuple(side for side, _ in sides),
-        time_zone=frame.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC",
-        job_parameters=dict(job_parameters or {}),
+    answers = call_rows(
+        frame,
+        make,
+        name,
+        schema,
         on_error=on_error,
-        kept=kept,
+        observation=observation,
+        job_parameters=job_parameters,
     )
-    counts = [StructField(COUNTS_COLUMN, _COUNTS)]
-    answers = TaskResults.of(frame, plan, output, sides, counts)
-    sums = [F.sum(F.col(COUNTS_COLUMN)[counter]).alias(counter) for counter in COUNTERS]
-    if observation is not None or frame.isStreaming:
-        answers.observe(observation or f"flinkish.{name}", *sums)
     return answers if isinstance(on_error, OutputTag) else answers.to_df()
-
-
-@dataclass(frozen=True)
-class _MakeOperator:
-    """Makes the operator, in the worker."""
-
-    fn: Any
-    mode: str
-    capacity: int
-    timeout: DurationLike | None
-    retry: AsyncRetryStrategy | None
-    on_failure: Callable[[Any, BaseException, int], Any] | None
-    key_of: KeyOf | None
-    warmup: int
-    definition: str
-
-    def __call__(self) -> AnswerOperator:
-        return AnswerOperator(
-            self.fn,
-            mode=self.mode,
-            capacity=self.capacity,
-            timeout=self.timeout,
-            retry=self.retry,
-            on_failure=self.on_failure,
-            key_of=self.key_of,
-            warm_up=WarmUp(self.definition, self.warmup) if self.warmup else None,
-        )
 
 
 def _key_of(columns: str | Sequence[str] | None, frame: DataFrame, name: str) -> KeyOf | None:
@@ -232,50 +162,3 @@ def _key_of(columns: str | Sequence[str] | None, frame: DataFrame, name: str) ->
                 available=frame.columns,
             )
     return key_maker(name, names)
-
-
-def _name_of(fn: Any) -> str:
-    named = type(fn).__name__ if hasattr(fn, "async_invoke") else function_name(fn)
-    return named.rsplit(".", 1)[-1].strip("<>")
-
-
-def _with_errors(
-    results: StructType, frame: DataFrame, on_error: OnError | OutputTag, name: str
-) -> tuple[StructType, tuple[str, ...]]:
-    """The columns of the main output, and those of them that a failed row takes from its input."""
-    if on_error != "column":
-        return results, ()
-    if ERROR in results.names:
-        raise IllegalArgumentError(
-            f"on_error='column' adds a column {ERROR!r}, and the schema of {name!r} has one: give "
-            "that another name"
-        )
-    given = {field.name: field.dataType for field in frame.schema.fields}
-    kept = tuple(field.name for field in results if given.get(field.name) == field.dataType)
-    nullable = [StructField(field.name, field.dataType) for field in results]
-    return StructType([*nullable, _ERROR_COLUMN]), kept
-
-
-def _error_output(tag: OutputTag, frame: DataFrame) -> tuple[SideOutput, StructType]:
-    """The side output of failed rows: columns of the input, and the error."""
-    fields = {field.name: field for field in frame.schema.fields}
-    if not isinstance(tag.type_info, PickledBytesTypeInfo):
-        schema = output_schema(tag.type_info, f"the type of {tag!r}")
-        for column in schema.names:
-            if column != ERROR and column not in fields:
-                available = [*fields, ERROR]
-                raise UnknownColumnError(
-                    f"{tag!r} names a column {column!r}, and a failed row has the columns "
-                    f"{', '.join(available)}: those of the input, and the error",
-                    column=column,
-                    available=available,
-                )
-    elif ERROR in fields:
-        raise IllegalArgumentError(
-            f"failed rows get a column {ERROR!r} besides those of the input, which has one: "
-            f"rename it, or say which columns you want: OutputTag({tag.tag_id!r}, "
-            "'id bigint, error struct<type: string, message: string, attempts: int>')"
-        )
-    else:
-        schema = StructType([*fields.values(), _ERROR_COLUMN])
-    return SideOutput(tag, arrow_schema(schema)), schema

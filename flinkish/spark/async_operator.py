@@ -171,4 +171,4 @@ class _AnswerOutput(CallOutput):
             if type(call) is AsyncCall:
                 failed = len(values) == 1 and type(values[0]) is Failure
                 what = values[0] if failed else values
-                emit(StreamRecord((call.value, what, call.attempt)))
+                emit(StreamRecord((call.value, what, call.attempt, call.timestamp)))

@@ -9,6 +9,7 @@ import pyarrow as pa
 from flinkish.common.output_tag import OutputTag
 from flinkish.spark.async_answers import COUNTERS, COUNTS_COLUMN, OnError
 from flinkish.spark.async_encoder import AnswerEncoder
+from flinkish.spark.async_stamps import Stamped
 from flinkish.spark.task_encoders import Encoder
 from flinkish.spark.task_plan import MAIN_COLUMN, TaskPlan, side_column
 
@@ -22,11 +23,12 @@ class AsyncPlan(TaskPlan):
     Its output is structs: the main output, failed rows if ``on_error`` is a tag (``sides`` has that
     one), and what was counted, once at the end of a task.  ``kept`` are the columns of ``output``
     that a failed row takes from its input.  With ``on_error="column"`` the last column of
-    ``output`` is the error.
+    ``output`` is the error; with ``stamped`` its last columns are event time.
     """
 
     on_error: OnError | OutputTag = "fail"
     kept: tuple[str, ...] = ()
+    stamped: Stamped | None = None
 
     @property
     def columns(self) -> pa.Schema:
@@ -52,5 +54,6 @@ class AsyncPlan(TaskPlan):
                 sides[0] if sides else self.output,
                 self.kept,
                 self.time_zone,
+                self.stamped,
             )
         }

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from operator import length_hint
 from typing import Any
@@ -152,7 +152,10 @@ class BatchReader:
 
 
 class RowInput:
-    """The rows of a reader's batches as a task's input: a record without a timestamp for each.
+    """The rows of a reader's batches as a task's input: a record for each.
+
+    Rows have all columns, or ``columns``; ``stamps`` gives the timestamps of a batch's records,
+    which have none without it.
 
     It never says that the input has ended, which is for the task to say: ``on_end()`` is called,
     once, when there is nothing left.
@@ -160,9 +163,18 @@ class RowInput:
     Threading: the task's thread.
     """
 
-    def __init__(self, reader: BatchReader, on_end: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        reader: BatchReader,
+        on_end: Callable[[], object],
+        columns: Sequence[str] | None = None,
+        stamps: Callable[[pa.RecordBatch], list[int | None]] | None = None,
+    ) -> None:
         self._reader = reader
         self._on_end = on_end
+        self._columns = columns
+        self._stamps = stamps
+        self._times: list[int | None] | None = None  # of all rows
         self._rows = RecordReader([], ())
         self._at = 0  # how many of its rows have been made records
         self._block: list[StreamRecord] = []
@@ -193,10 +205,16 @@ class RowInput:
                     self.ended = True
                     self._on_end()
                 return InputStatus.NOTHING_AVAILABLE
-            self._rows, self._at = RecordReader(batch), 0
+            self._times = None if self._stamps is None else self._stamps(batch)
+            seen = batch if self._columns is None else batch.select(list(self._columns))
+            self._rows, self._at = RecordReader(seen), 0
         stop = min(self._at + _BLOCK, len(self._rows))
         self._before += len(self._block)
-        self._block = [StreamRecord(row) for row in self._rows.rows(self._at, stop)]
+        rows = self._rows.rows(self._at, stop)
+        if self._times is None:
+            self._block = [StreamRecord(row) for row in rows]
+        else:
+            self._block = list(map(StreamRecord, rows, self._times[self._at : stop]))
         self._left = iter(self._block)
         self._at = stop
         return next(self._left)

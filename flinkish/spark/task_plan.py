@@ -36,7 +36,9 @@ class TaskPlan:
 
     Without ``sides`` the task gives the columns of ``output``; with some it gives structs, one
     column for the main output and one for each side output, of which one is not null in each row.
-    ``output_type`` is set where values must be converted for their columns.
+    ``output_type`` is set where values must be converted for their columns.  The operator sees the
+    columns ``rows`` of its input, by default all, as records with the timestamps that ``stamps``
+    gives for a batch.
     """
 
     name: str
@@ -48,6 +50,8 @@ class TaskPlan:
     key_columns: tuple[str, ...] = ()
     key_type: str | None = None
     job_parameters: dict[str, str] = field(default_factory=dict)
+    rows: tuple[str, ...] | None = None
+    stamps: Callable[[pa.RecordBatch], list[int | None]] | None = None
 
     @property
     def columns(self) -> pa.Schema:

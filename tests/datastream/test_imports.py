@@ -21,6 +21,7 @@ IMPORTS = {
         "KeyedCoProcessFunction KeyedProcessFunction KeySelector MapFunction OutputTag "
         "ProcessFunction ReduceFunction RuntimeContext TimeDomain TimerService"
     ),
+    "datastream.async_data_stream": "AsyncDataStream",
     "datastream.async_retry_predicates": (
         "empty_result_predicate exception_type_predicate has_exception_predicate"
     ),

@@ -38,7 +38,7 @@ class Rig:
         return numbers()
 
     def results(self) -> list[Any]:
-        return sorted(value for _, values, _ in self.answers[:-1] for value in values)
+        return sorted(value for answer in self.answers[:-1] for value in answer[1])
 
 
 # --- keys of calls

@@ -1,5 +1,7 @@
 """Asynchronous calls in a task, without Spark."""
 
+import asyncio
+import threading
 from typing import Any
 
 import pyarrow as pa
@@ -109,12 +111,20 @@ def test_results_leave_while_the_input_idles() -> None:
     assert len(found.finish().rows) == 10
 
 
-def test_results_leave_while_the_last_calls_hang() -> None:
+def test_results_leave_while_the_last_calls_wait() -> None:
     """Behind the end of the input all goes on as before it."""
-    found = Outcome(calls.slow_at_first, Feed(numbers(*range(60)), end=True))
+    released = threading.Event()
+
+    async def first_waits(row: Any) -> list[Any]:
+        while row.n == 0 and not released.is_set():
+            await asyncio.sleep(0.001)
+        return [(row.n, 0)]
+
+    found = Outcome(first_waits, Feed(numbers(*range(60)), end=True))
     found.step()
     assert found.rows
     assert (0, 0) not in found.rows
+    released.set()
     assert len(found.finish().rows) == 60
 
 

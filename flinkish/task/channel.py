@@ -106,7 +106,8 @@ class ElementChannel:
         self._late.append(element)
 
     def _announce(self, barrier: CheckpointBarrier) -> None:
-        if self._watcher is not None and (barrier.unaligned or barrier.alignment_timeout):
+        may_overtake = barrier.unaligned or barrier.alignment_timeout is not None
+        if may_overtake and self._watcher is not None:
             self._watcher(barrier)
 
     def _overtake(self, checkpoint_id: int) -> list[StreamElement] | None:

@@ -129,6 +129,17 @@ def test_an_aligned_checkpoint_overtakes_when_its_time_is_over() -> None:
     assert joined.output.elements[0] == CheckpointBarrier(1, 100, True, 50)
 
 
+def test_a_checkpoint_without_any_time_overtakes_at_once() -> None:
+    """F.17"""
+    joined = Joined(output=Output(available=False))
+    with running(joined.task):
+        joined.settle()
+        for channel in (0, 1):
+            joined.put(channel, "a", CheckpointBarrier(1, 100, alignment_timeout=0))
+        await_true(lambda: joined.responder.states)
+    assert elements(joined.responder.states[1]) == [["a"], ["a"]]
+
+
 def test_a_checkpoint_that_is_in_time_stays_aligned() -> None:
     """F.17"""
     clock = TestProcessingTimeService()

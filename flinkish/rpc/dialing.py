@@ -15,18 +15,21 @@ from flinkish.common.errors import RpcConnectionError, RpcError
 from flinkish.rpc.io_thread import IoThread, TimerHandle
 from flinkish.rpc.unix_sockets import path_beside, same_user
 
-__all__ = ["Backoff", "Dialer", "is_loopback", "is_wildcard", "resolve"]
+__all__ = ["Backoff", "Dialer", "is_loopback", "is_wildcard", "numeric", "resolve"]
 
 Target = tuple[int, Any]  # family, and what connect() takes
 FIRST_PAUSE, LAST_PAUSE = 0.05, 5.0  # seconds between attempts that fail
 
 
+def numeric(host: str) -> str:
+    """``localhost`` as an address, always the same; others as they are."""
+    return "127.0.0.1" if host == "localhost" else host
+
+
 def is_loopback(host: str) -> bool:
     """Whether an address leads nowhere but to this host."""
-    if host == "localhost":
-        return True
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return ipaddress.ip_address(numeric(host)).is_loopback
     except ValueError:
         return False
 
@@ -43,9 +46,7 @@ def resolve(address: tuple[str, int], *, unix: bool) -> list[Target]:
     """Where to try, in this order; may wait for a name server, so not on the I/O thread."""
     host, port = address
     try:
-        found = socket.getaddrinfo(
-            "127.0.0.1" if host == "localhost" else host, port, type=socket.SOCK_STREAM
-        )
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise RpcConnectionError(f"cannot resolve {host!r}: {error}") from error
     targets: list[Target] = []
@@ -117,11 +118,9 @@ class Dialer:
         try:
             ipaddress.ip_address(host)
         except ValueError:
-            if host != "localhost":
-                threading.Thread(
-                    target=self._resolve, name="flinkish-rpc-resolve", daemon=True
-                ).start()
-                return
+            name = "flinkish-rpc-resolve"
+            threading.Thread(target=self._resolve, name=name, daemon=True).start()
+            return
         self._begin(resolve(self._address, unix=self._unix))
 
     def _resolve(self) -> None:

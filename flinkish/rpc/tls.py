@@ -13,8 +13,9 @@ import os
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import HandshakeError, IllegalArgumentError, MissingDependencyError
@@ -22,25 +23,24 @@ from flinkish.common.errors import HandshakeError, IllegalArgumentError, Missing
 __all__ = ["TlsConfig", "TlsSession"]
 
 PEM = "-----BEGIN"
-CHUNK = 65536
 
 
 @contextmanager
-def _path(source: str | os.PathLike[str]) -> Iterator[str]:
-    """A path to PEM text, which is never written to a disk, or to what is a file already."""
-    text = os.fspath(source)
-    if not text.lstrip().startswith(PEM):
-        yield text
-        return
+def _as_file(pem: str) -> Iterator[str]:
+    """A path to this text, which is never written to a disk."""
     fd = os.memfd_create("flinkish-pem", os.MFD_CLOEXEC)
     try:
-        os.write(fd, text.encode())
+        os.write(fd, pem.encode())
         yield f"/proc/self/fd/{fd}"
     finally:
         os.close(fd)
 
 
-@dataclass(frozen=True)
+def _is_text(source: str | os.PathLike[str]) -> bool:
+    return os.fspath(source).lstrip().startswith(PEM)
+
+
+@dataclass(frozen=True, repr=False)
 class TlsConfig:
     """A certificate, its private key, and the authority that signed those of both sides.
 
@@ -48,9 +48,16 @@ class TlsConfig:
     carries its key along, so it should travel only where the key may be known.
     """
 
-    certificate: str | os.PathLike[str] = field(repr=False)
-    key: str | os.PathLike[str] = field(repr=False)
-    ca: str | os.PathLike[str] = field(repr=False)
+    certificate: str | os.PathLike[str]
+    key: str | os.PathLike[str]
+    ca: str | os.PathLike[str]
+
+    def __repr__(self) -> str:
+        shown = ("PEM text" if _is_text(part) else repr(part) for part in self._parts())
+        return "TlsConfig({}, {}, {})".format(*shown)
+
+    def _parts(self) -> tuple[str | os.PathLike[str], ...]:
+        return self.certificate, self.key, self.ca
 
     @classmethod
     def ephemeral(cls, valid_for: DurationLike = timedelta(days=365)) -> TlsConfig:
@@ -106,11 +113,24 @@ class TlsConfig:
         )
         return cls(leaf.public_bytes(pem).decode(), private.decode(), ca.public_bytes(pem).decode())
 
+    def read(self) -> TlsConfig:
+        """The same as PEM text, whatever becomes of the files; errors as of ``context``."""
+        try:
+            return TlsConfig(
+                *(
+                    os.fspath(part) if _is_text(part) else Path(part).read_text(encoding="ascii")
+                    for part in self._parts()
+                )
+            )
+        except (OSError, ValueError) as error:
+            raise _unusable(error) from error
+
     def context(self, *, dialing: bool) -> ssl.SSLContext:
         """What TLS sessions of one role are made of.
 
         IllegalArgumentError where a file is missing, or the three do not fit together.
         """
+        text = self.read()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT if dialing else ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         context.check_hostname = False
@@ -118,25 +138,29 @@ class TlsConfig:
         if not dialing:
             context.num_tickets = 0  # nobody resumes a session here
         try:
-            with _path(self.certificate) as certificate, _path(self.key) as key:
+            with _as_file(str(text.certificate)) as certificate, _as_file(str(text.key)) as key:
                 context.load_cert_chain(certificate, key, password=_no_password)
-            with _path(self.ca) as ca:
-                context.load_verify_locations(ca)
+            context.load_verify_locations(cadata=str(text.ca))
         except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
-            raise IllegalArgumentError(
-                f"TlsConfig(certificate, key, ca) cannot be used: {error}; it needs PEM files (or "
-                "PEM text) of a certificate, its unencrypted private key, and the authority that "
-                "signed it"
-            ) from error
+            raise _unusable(error) from error
         return context
+
+    def fingerprint(self) -> bytes:
+        """The SHA-256 fingerprint of the certificate."""
+        text, end = str(self.read().certificate), "-----END CERTIFICATE-----"
+        leaf = text[text.index("-----BEGIN CERTIFICATE-----") : text.index(end) + len(end)]
+        return hashlib.sha256(ssl.PEM_cert_to_DER_cert(leaf)).digest()
+
+
+def _unusable(error: Exception) -> IllegalArgumentError:
+    return IllegalArgumentError(
+        f"TlsConfig(certificate, key, ca) cannot be used: {error}; it needs PEM files (or PEM "
+        "text) of a certificate, its unencrypted private key, and the authority that signed it"
+    )
 
 
 def _no_password() -> str:
     raise ValueError("the private key is encrypted")
-
-
-def _fingerprint(der: bytes | None) -> bytes:
-    return hashlib.sha256(der or b"").digest()
 
 
 class TlsSession:
@@ -146,11 +170,11 @@ class TlsSession:
     bytes between an ``SSLObject`` and the socket.
     """
 
-    def __init__(self, config: TlsConfig, context: ssl.SSLContext, *, dialing: bool) -> None:
+    def __init__(self, fingerprint: bytes, context: ssl.SSLContext, *, dialing: bool) -> None:
         self.incoming = ssl.MemoryBIO()
         self.outgoing = ssl.MemoryBIO()
         self.established = False
-        self._config = config
+        self._fingerprint = fingerprint  # of our certificate
         self._dialing = dialing
         self._object = context.wrap_bio(self.incoming, self.outgoing, server_side=not dialing)
 
@@ -167,12 +191,8 @@ class TlsSession:
 
     def channel(self) -> bytes:
         """Fingerprints of the certificates of this session: the listener's, then the dialer's."""
-        with _path(self._config.certificate) as path, open(path) as file:
-            text = file.read()
-        end = text.index("-----END CERTIFICATE-----") + len("-----END CERTIFICATE-----")
-        leaf = text[text.index("-----BEGIN CERTIFICATE-----") : end]
-        mine = _fingerprint(ssl.PEM_cert_to_DER_cert(leaf))
-        theirs = _fingerprint(self._object.getpeercert(binary_form=True))
+        mine = self._fingerprint
+        theirs = hashlib.sha256(self._object.getpeercert(binary_form=True) or b"").digest()
         return theirs + mine if self._dialing else mine + theirs
 
     def decrypt(self, buffer: bytearray) -> int:

@@ -22,7 +22,7 @@ from flinkish.common.errors import (
     RpcError,
 )
 from flinkish.rpc.connection import Connection
-from flinkish.rpc.dialing import is_loopback, is_wildcard
+from flinkish.rpc.dialing import is_loopback, is_wildcard, numeric
 from flinkish.rpc.handshake import Handshake, Identity, secret_key
 from flinkish.rpc.io_thread import IoThread, TimerHandle
 from flinkish.rpc.listener import STRANGERS, Listener, bind
@@ -129,7 +129,9 @@ class Transport:
         self._unix = unix_sockets
         self._contexts: tuple[ssl.SSLContext, ssl.SSLContext] | None = None
         if isinstance(tls, TlsConfig):
-            self._contexts = tls.context(dialing=False), tls.context(dialing=True)
+            read = tls.read()  # once: files may be replaced while this service runs
+            self._fingerprint = read.fingerprint()
+            self._contexts = read.context(dialing=False), read.context(dialing=True)
         self._reset()
         Transport._all.add(self)
 
@@ -163,7 +165,7 @@ class Transport:
         io = self._start()
         with self._guard:
             if self._bound is None:
-                sockets = bind(self._host, self._port, unix=self._unix)
+                sockets = bind(numeric(self._host), self._port, unix=self._unix)
                 self._bound = sockets[0][0].getsockname()[:2]
                 io.post(partial(self._listen, io, sockets))
             return self._bound
@@ -180,6 +182,7 @@ class Transport:
         RpcConnectionError, a HandshakeError if somebody else or nobody we may talk to is there.
         """
         future: Future[Connection] = Future()
+        address = numeric(address[0]), address[1]
         try:
             io = self._start()
         except RpcConnectionError as error:
@@ -257,9 +260,8 @@ class Transport:
         if unix:
             handshake.transport = "unix"
         elif self._contexts is not None:
-            assert isinstance(self.tls, TlsConfig)
             handshake.transport = "tls"
-            tls = TlsSession(self.tls, self._contexts[dialing], dialing=dialing)
+            tls = TlsSession(self._fingerprint, self._contexts[dialing], dialing=dialing)
         connection = Connection(self, io, sock, handshake, tls, dialing=dialing, address=address)
         late = RpcConnectionError(
             f"{address} did not finish the handshake within {self._connect_seconds:g} s"

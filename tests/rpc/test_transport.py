@@ -93,6 +93,13 @@ def test_one_connection_for_all_who_dial() -> None:
         assert two.client.statistics().dialed == two.server.statistics().accepted == 1
 
 
+def test_localhost_is_one_address() -> None:
+    with pair(server={"host": "localhost"}) as two:
+        host, port = two.server.listen()
+        assert host == "127.0.0.1"
+        assert two.client.dial(("localhost", port)).result(20) is two.dial()
+
+
 def test_the_other_side_shares_the_connection() -> None:
     """Who was dialled by a service that listens, too, need not dial it."""
     there, here = Recorder(), Recorder()

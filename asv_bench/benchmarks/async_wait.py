@@ -92,6 +92,16 @@ class AsyncWait:
     def time_calls_of_10_ms(self, capacity: int, mode: str) -> None:
         self._run(wait_10_ms, WAITING, capacity=capacity, mode=mode, timeout=60_000)
 
+    def time_calls_of_10_ms_read_ahead(self, capacity: int, mode: str) -> None:
+        self._run(
+            wait_10_ms,
+            WAITING,
+            capacity=capacity,
+            mode=mode,
+            timeout=60_000,
+            read_ahead=capacity // 2,
+        )
+
     def time_calls_of_10_ms_by_asyncio_alone(self, capacity: int, mode: str) -> None:
         """The peer: as many tasks at a time, with nothing around them."""
 

@@ -21,7 +21,7 @@ from flinkish.functions.async_retry import AsyncRetryStrategy
 from flinkish.operators.async_calls import AsyncCall
 from flinkish.operators.async_coroutines import CoroutineInvoker
 from flinkish.operators.async_invokers import is_async
-from flinkish.operators.async_settings import MAX_CAPACITY, positive
+from flinkish.operators.async_settings import MAX_CAPACITY, bounded
 from flinkish.operators.async_wait import AsyncWaitOperator
 
 __all__ = ["AsyncBatchWaitOperator", "BatchSize"]
@@ -87,7 +87,7 @@ class AsyncBatchWaitOperator(AsyncWaitOperator):
             retry=retry,
             on_failure=on_failure,
         )
-        self.batches = BatchSize(positive(batch_size, "batch_size", MAX_CAPACITY), adaptive)
+        self.batches = BatchSize(bounded(batch_size, "batch_size", 1, MAX_CAPACITY), adaptive)
         self._age = (
             0 if batch_timeout is None else to_millis(batch_timeout, "batch_timeout", minimum=1)
         )

@@ -1,15 +1,18 @@
 """Coroutine functions, called on the event loop of the process.
 
 A task costs ten times what an `await` does, and many calls never wait: their answer is cached, or
-the value needs none.  So calls are started in turns.  A turn is one task that calls the function
-for one element after another, as long as none of them waits; one that does keeps the task, to its
-end, and those behind it get another.  Hence
+the value needs none.  So a task makes one call after another, as long as there are some.  The
+first to be started, a turn, is alone: if its calls do not wait, it makes them all.  If one does,
+it keeps the task to its end, and those behind it get others.  Hence
 
-  T1  a call that waits has a task of its own: `asyncio.current_task`, timeouts and cancellation
-      are what they are anywhere;
-  T2  calls share a task only if none of them waits, so never at the same time;
+  T1  a call has its task to itself from its beginning to its end: `asyncio.current_task`, timeouts
+      and cancellation are what they are anywhere;
+  T2  what was cancelled ends its task, which may still know of it: nobody else gets that;
   T3  each call runs in the context (`contextvars`) in which its element was processed, and sees
-      nothing of what another one set: a turn ends where the context differs, or was changed.
+      nothing of what another one set: calls share a task only if their contexts are the same, and
+      none has changed its own;
+  T4  at most `_limit` calls run at once.  More may be at hand (read ahead): who ends a call takes
+      the next without asking another thread.
 """
 
 from __future__ import annotations
@@ -26,7 +29,8 @@ from typing import Any
 
 from flinkish.common.errors import UserFunctionError
 from flinkish.common.notes import shortened
-from flinkish.operators.async_calls import AsyncCall, results_of
+from flinkish.functions.runtime_context import RuntimeContext
+from flinkish.operators.async_calls import Arrivals, AsyncCall, results_of
 from flinkish.operators.async_invokers import Invoker
 from flinkish.operators.async_loop import PATIENCE
 
@@ -37,22 +41,17 @@ _AT_ONCE = 256  # calls of one turn, so that the loop's other work has its turn
 
 
 class _Turn:
-    """``over`` as soon as a call has waited; ``started`` calls so far, ``call`` the last.
+    """A task that is alone for one step; ``made`` calls so far.
 
     ``differs``: it ended for the sake of contexts (T3).
     """
 
-    __slots__ = ("call", "differs", "over", "started", "task")
+    __slots__ = ("differs", "made", "task")
 
-    def __init__(self, over: bool) -> None:
-        self.over = over
+    def __init__(self) -> None:
         self.differs = False
-        self.started = 0
-        self.call: AsyncCall | None = None
+        self.made = 0
         self.task: asyncio.Task[None] | None = None
-
-
-_OVER = _Turn(over=True)
 
 
 class CoroutineInvoker(Invoker):
@@ -69,9 +68,16 @@ class CoroutineInvoker(Invoker):
         self._inbox: deque[AsyncCall] = deque()
         self._waking = False
         self._turn: _Turn | None = None
+        self._running = 0  # tasks, each of which makes one call at a time
+        self._limit = 1
 
     async def _collect(self, value: Any) -> list[Any]:
         return [one async for one in self._generator(value)]
+
+    def open(self, context: RuntimeContext, arrivals: Arrivals, capacity: int) -> None:
+        """As declared; no more than ``capacity`` calls run at once, the others wait for them."""
+        self._limit = capacity
+        super().open(context, arrivals, capacity)
 
     def start(self, call: AsyncCall) -> None:
         """Hand a call over; the loop is woken once for all that come until it looks."""
@@ -106,44 +112,46 @@ class CoroutineInvoker(Invoker):
 
     def _wake(self) -> None:
         self._waking = False
-        if self._turn is None:
-            self._begin()
+        self._begin()
 
     def _begin(self) -> None:
-        if not self._inbox:
-            return
+        """Start a turn, if there is something to call for and none is on."""
+        if self._turn is None and self._inbox and self._running < self._limit:
+            turn = self._turn = _Turn()
+            turn.task = self._spawn(turn)
+            # It runs behind the first step of the task.
+            self._on_loop().loop.call_soon(self._after_step, turn)
+
+    def _spawn(self, turn: _Turn | None) -> asyncio.Task[None]:
         call = self._inbox.popleft()
-        turn = self._turn = _Turn(over=False)
+        self._running += 1
         loop = self._on_loop().loop
-        turn.task = call.context.run(loop.create_task, self._take(turn, call))
-        loop.call_soon(self._after_step, turn)  # runs behind the first step of the task
+        task: asyncio.Task[None] = call.context.run(loop.create_task, self._take(turn, call))
+        return task
 
     def _after_step(self, turn: _Turn) -> None:
         """The turn's first step is done: it took all there was, or a call waits."""
-        turn.over = True
         self._turn = None
         waits = turn.task is not None and not turn.task.done()
-        if waits and turn.call is not None:
-            turn.call.task = turn.task
-        if turn.started > 1 or not (waits or turn.differs):
+        if turn.made > 1 or not (waits or turn.differs):
             self._begin()
             return
-        # The first call has waited, or has a context of its own.  So will most of the others.
-        loop = self._on_loop().loop
-        while self._inbox:
-            call = self._inbox.popleft()
-            call.task = call.context.run(loop.create_task, self._take(_OVER, call))
+        # The first call waits, or has a context of its own.  So will most of the others.
+        while self._inbox and self._running < self._limit:
+            self._spawn(None)
 
-    async def _take(self, turn: _Turn, call: AsyncCall) -> None:
-        """Make one call, and others behind it until one waits."""
+    async def _take(self, turn: _Turn | None, call: AsyncCall) -> None:
+        """Make one call after another, as long as there are any that may share the task."""
         inbox, method, arrive = self._inbox, self.method, self.arrivals.arrive
-        context = call.context
+        task, context = asyncio.current_task(), call.context
+        made = 0
         while True:
-            if not turn.over:
-                turn.call = call
-                turn.started += 1
+            made += 1
+            if turn is not None:
+                turn.made = made
             handle = call.handle
             if not call.overdue:
+                call.task = task
                 try:
                     result = await method(call.value)
                     if type(result) is not list:
@@ -152,20 +160,24 @@ class CoroutineInvoker(Invoker):
                     raise
                 except asyncio.CancelledError as error:
                     arrive(call, handle, self._cancelled(call, error), None)
-                    return
+                    break
                 except BaseException as error:
                     arrive(call, handle, error, None)
                 else:
                     arrive(call, handle, None, result)
-            if turn.over:
+                if call.task is not task:
+                    break  # it was cancelled, and the task may still know (T2)
                 call.task = None
-                return
-            if not inbox or turn.started >= _AT_ONCE:
-                return
+            if not inbox or made >= _AT_ONCE:
+                break
             if inbox[0].context != context or copy_context() != context:
-                turn.differs = True
-                return
+                if turn is not None:
+                    turn.differs = True
+                break
             call = inbox.popleft()
+        self._running -= 1
+        if inbox:
+            self._begin()  # which a turn whose step is not over does by itself
 
     def _cancelled(self, call: AsyncCall, cause: BaseException) -> UserFunctionError:
         error = UserFunctionError(
@@ -178,8 +190,9 @@ class CoroutineInvoker(Invoker):
         return error
 
     def _cancel(self, call: AsyncCall) -> None:
-        if call.task is not None:
-            call.task.cancel()
+        task, call.task = call.task, None
+        if task is not None:
+            task.cancel()
 
     async def _stop(self, calls: list[AsyncCall]) -> int:
         tasks = [call.task for call in calls if call.task is not None and not call.task.done()]

@@ -76,6 +76,13 @@ class RetryRule:
             )
         return rule
 
+    def wants(self, error: BaseException | None, results: list[Any]) -> bool:
+        """Whether such an end is worth another attempt."""
+        if error is None:
+            return self.on_result is not None and bool(self.on_result(results))
+        worth = self.on_exception if isinstance(error, Exception) else None
+        return worth is not None and bool(worth(error))
+
     def backoff(self, attempts: int) -> int:
         """Milliseconds before the next attempt."""
         return max(self.strategy.get_backoff_time_millis(attempts), 0)
@@ -87,6 +94,7 @@ class AsyncSettings:
 
     timeout: int
     capacity: int
+    read_ahead: int
     mode: str
     retry: RetryRule | None
     on_failure: FailureHandler | None
@@ -96,6 +104,7 @@ class AsyncSettings:
         cls,
         timeout: DurationLike | None,
         capacity: int,
+        read_ahead: int,
         mode: str,
         retry: AsyncRetryStrategy | None,
         on_failure: FailureHandler | None,
@@ -109,21 +118,23 @@ class AsyncSettings:
                 "on_failure must be a function of a value, its error and the number of attempts, "
                 f"not {on_failure!r}"
             )
+        capacity = bounded(capacity, "capacity", 1, MAX_CAPACITY)
         return cls(
             millis,
-            positive(capacity, "capacity", MAX_CAPACITY),
+            capacity,
+            bounded(read_ahead, "read_ahead", 0, MAX_CAPACITY - capacity),
             mode,
             RetryRule.of(retry, millis),
             on_failure,
         )
 
 
-def positive(number: Any, what: str, most: int) -> int:
-    """``number`` as an int of 1 to ``most``."""
+def bounded(number: Any, what: str, least: int, most: int) -> int:
+    """``number`` as an int of ``least`` to ``most``."""
     if isinstance(number, bool) or not hasattr(number, "__index__"):
-        raise ArgumentTypeError(f"{what} must be an int of 1 or more, not {number!r}")
-    if not 1 <= index(number) <= most:
-        raise IllegalArgumentError(f"{what} must be from 1 to {most}, not {number!r}")
+        raise ArgumentTypeError(f"{what} must be an int of {least} or more, not {number!r}")
+    if not least <= index(number) <= most:
+        raise IllegalArgumentError(f"{what} must be from {least} to {most}, not {number!r}")
     return index(number)
 
 

@@ -26,11 +26,16 @@ from typing import Any
 from flinkish._core.element_queue import ElementQueue
 from flinkish.common.durations import DurationLike
 from flinkish.common.elements import StreamRecord, Watermark
-from flinkish.common.errors import IllegalStateError, UnsupportedOperationError
+from flinkish.common.errors import (
+    IllegalArgumentError,
+    IllegalStateError,
+    UnsupportedOperationError,
+)
 from flinkish.common.notes import add_note, shortened
 from flinkish.functions.async_retry import AsyncRetryStrategy
 from flinkish.mailbox import MailboxExecutor
 from flinkish.operators.async_calls import Arrivals, AsyncCall, results_of
+from flinkish.operators.async_invokers import CallbackInvoker
 from flinkish.operators.async_output import CallOutput
 from flinkish.operators.async_settings import AsyncSettings, AsyncStatistics, invoker_of
 from flinkish.operators.async_snapshot import dump_elements, load_elements
@@ -59,7 +64,8 @@ class AsyncWaitOperator(StreamOperator):
     under way at once.  ``timeout`` is for an element with all its attempts, None or 0 for none;
     then the function's ``timeout`` says what to emit (D.9).  ``retry`` needs a timeout (D.17).
     ``on_failure(value, error, attempts)`` gives the values of an element that failed for good;
-    without it, the task fails (D.7).
+    without it, the task fails (D.7).  ``read_ahead`` is how many elements more are taken in, so
+    that who ends a call finds the next at hand; their time counts, and no more calls run.
 
     Snapshots hold every element that was not emitted; a restore calls the function for them
     again, so calls are at least once, and emissions exactly once.
@@ -79,12 +85,22 @@ class AsyncWaitOperator(StreamOperator):
         mode: str = "ordered",
         retry: AsyncRetryStrategy | None = None,
         on_failure: Callable[[Any, BaseException, int], Any] | None = None,
+        read_ahead: int = 0,
     ) -> None:
         super().__init__()
-        self.settings = AsyncSettings.of(timeout, capacity, mode, retry, on_failure)
+        self.settings = settings = AsyncSettings.of(
+            timeout, capacity, read_ahead, mode, retry, on_failure
+        )
         self.function = fn
         self._invoker = self._make_invoker(fn)
-        self._queue = ElementQueue(capacity, ordered=mode == "ordered")
+        if settings.read_ahead and isinstance(self._invoker, CallbackInvoker):
+            raise IllegalArgumentError(
+                f"{self._invoker.name} starts its calls itself, so none can wait at hand: give "
+                "read_ahead to functions that are `async def` or plain"
+            )
+        self._queue = ElementQueue(
+            settings.capacity + settings.read_ahead, ordered=mode == "ordered"
+        )
         self._backlog: deque[StreamRecord | Watermark] = deque()
         self._waiting: dict[AsyncCall, int] = {}  # calls between two attempts, and their handles
         self._room = _READY
@@ -382,12 +398,7 @@ class AsyncWaitOperator(StreamOperator):
         retry = self.settings.retry
         if retry is None or call.timed_out or self._finishing:
             return False
-        if error is None:
-            wanted = retry.on_result is not None and retry.on_result(results)
-        else:
-            worth = retry.on_exception if isinstance(error, Exception) else None
-            wanted = worth is not None and worth(error)
-        return bool(wanted) and retry.can_retry(call.attempt)
+        return retry.wants(error, results) and retry.can_retry(call.attempt)
 
     def _try_again(self, call: AsyncCall, handle: int) -> None:
         retry = self.settings.retry

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from flinkish._core._testing_state import limit_segments
 from flinkish._core.element_queue import ElementQueue
 
 
@@ -226,6 +227,31 @@ def test_emit_many_stops_at_its_limit_and_crosses_watermarks() -> None:
     assert queue.emit_many(3) == (["P1", "W1", "P2"], ["p1", None, "p2"])
     assert queue.emit_many(3) == (["P3"], ["p3"])
     assert queue.emit_many(3) == ([], [])
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_a_queue_that_cannot_grow_stays_as_it_was(ordered: bool) -> None:
+    queue = ElementQueue(10**6, ordered=ordered)
+    handles: list[int | None] = []
+
+    def fill() -> None:
+        while True:
+            handles.append(queue.put(len(handles)))
+
+    limit_segments(4096)
+    try:
+        with pytest.raises(MemoryError):
+            fill()
+        queue._check()
+        with pytest.raises(MemoryError):
+            queue.put_watermark("W")
+    finally:
+        limit_segments(None)
+    assert queue.elements() == list(range(len(handles)))
+    assert queue.put_watermark("W")
+    for handle in handles:
+        assert queue.complete(handle or 0, None)
+    assert queue.emit_many(10**6)[0] == [*range(len(handles)), "W"]
 
 
 # --- threads

@@ -412,6 +412,75 @@ def test_a_call_sees_the_context_of_its_element(run: Callable[..., Harness], wai
     assert harness.extract_output_values() == [f"element {value // 10}" for value in range(30)]
 
 
+@pytest.mark.parametrize("waits", [True, False])
+@pytest.mark.parametrize("is_plain", [True, False])
+def test_elements_read_ahead_wait_for_a_call_to_end(
+    run: Callable[..., Harness], waits: bool, is_plain: bool
+) -> None:
+    """No more calls run than there is capacity for, and each sees its own context."""
+    now, most = 0, 0
+    lock = threading.Lock()
+
+    def count(change: int) -> None:
+        nonlocal now, most
+        with lock:
+            now += change
+            most = max(most, now)
+
+    async def call(value: int) -> list[str]:
+        count(1)
+        if waits:
+            await asyncio.sleep(0.001)
+        count(-1)
+        return [f"{NAME.get()} {value}"]
+
+    def plain_call(value: int) -> list[str]:
+        count(1)
+        if waits:
+            time.sleep(0.001)
+        count(-1)
+        return [f"{NAME.get()} {value}"]
+
+    harness = run(plain_call if is_plain else call, capacity=4, read_ahead=12, timeout=60_000)
+    for value in range(400):
+        token = NAME.set(f"{value // 7}")
+        harness.process_element(value)
+        NAME.reset(token)
+    assert harness.operator.statistics().in_flight <= 16
+    harness.end_input()
+    assert harness.extract_output_values() == [f"{value // 7} {value}" for value in range(400)]
+    assert most <= 4
+    assert waits is False or most == 4
+
+
+def test_a_task_that_was_cancelled_serves_nobody_else(run: Callable[..., Harness]) -> None:
+    """T2: also if the call did not mind."""
+    tasks: list[Any] = []
+    caught = threading.Event()
+
+    async def stubborn(value: int) -> list[int]:
+        assert asyncio.current_task() not in tasks
+        if value == 0:
+            tasks.append(asyncio.current_task())
+            try:
+                await asyncio.sleep(3_600)
+            except asyncio.CancelledError:
+                caught.set()
+        return [value]
+
+    harness = run(
+        stubborn, capacity=1, read_ahead=5, timeout=10, on_failure=lambda value, *_: [-value]
+    )
+    harness.process_element(0)
+    event_loop_settles(harness)
+    harness.advance_time(5)
+    harness.process_elements([1, 2])
+    harness.advance_time(5)
+    assert caught.wait(20)
+    harness.end_input()
+    assert harness.extract_output_values() == [0, 1, 2]
+
+
 def test_a_plain_function_sees_the_context_of_its_element(run: Callable[..., Harness]) -> None:
     token = NAME.set("the caller")
     harness = run(lambda value: [NAME.get()], [1])

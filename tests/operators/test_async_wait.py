@@ -586,6 +586,10 @@ def test_settings_are_checked() -> None:
         AsyncWaitOperator(Manual(), timeout=1, retry=3)  # type: ignore[arg-type]
     with pytest.raises(ArgumentTypeError, match="on_failure must be a function"):
         AsyncWaitOperator(Manual(), timeout=1, on_failure="drop")  # type: ignore[arg-type]
+    with pytest.raises(IllegalArgumentError, match="read_ahead must be from 0"):
+        AsyncWaitOperator(Manual(), timeout=1, read_ahead=-1)
+    with pytest.raises(IllegalArgumentError, match="starts its calls itself, so none can wait"):
+        AsyncWaitOperator(Manual(), timeout=1, read_ahead=1)
     with pytest.raises(ArgumentTypeError, match="capacity must be an int"):
         AsyncWaitOperator(Manual(), timeout=1, capacity="many")  # type: ignore[arg-type]
 

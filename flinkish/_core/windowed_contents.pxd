@@ -4,15 +4,17 @@
 # Elements are entries of a chain in order of arrival, each with its event time as the entry's
 # time; a reduced value or an accumulator is the cell's value.
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint32_t
 
 from flinkish._core.state_table cimport StateTable
 from flinkish._core.values cimport Encoded
+from flinkish._core.windowed_values cimport WindowValues
 
 
 cdef class WindowContents:
     cdef StateTable table
     cdef uint32_t cell
+    cdef WindowValues values
 
     # Add an element; `time` is its event time in ms, the lowest without one.
     cdef int add(self, uint32_t row, object value, int64_t time) except -1
@@ -27,9 +29,6 @@ cdef class WindowContents:
 
 
 cdef class ElementContents(WindowContents):
-    cdef tuple names                # of rows that are kept without them; None: values are kept whole
-
-    cdef object decode(self, uint8_t tag, uint32_t size, const char* data)
     # (value, event time or None) of each element; and the way back.
     cdef list timed(self, uint32_t row)
     cdef int replace(self, uint32_t row, list elements) except -1

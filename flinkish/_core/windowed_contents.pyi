@@ -11,16 +11,14 @@ from flinkish._core.state_table import StateTable
 class WindowContents:
     """What windows keep, in one cell of each window's row; a base class."""
 
-    def __init__(self, table: StateTable, cell: int) -> None: ...
+    def __init__(
+        self, table: StateTable, cell: int, names: Iterable[str] | None = None
+    ) -> None: ...
     def no_contents(self) -> Exception: ...
 
 @disjoint_base
 class ElementContents(WindowContents):
     """All elements of a window."""
-
-    def __init__(
-        self, table: StateTable, cell: int, names: Iterable[str] | None = None
-    ) -> None: ...
 
 @disjoint_base
 class FoldedContents(WindowContents):
@@ -30,10 +28,18 @@ class FoldedContents(WindowContents):
 class ReducedContents(FoldedContents):
     """The elements of a window, reduced to one."""
 
-    def __init__(self, table: StateTable, cell: int, reduce: Callable[[Any, Any], Any]) -> None: ...
+    def __init__(
+        self,
+        table: StateTable,
+        cell: int,
+        names: Iterable[str] | None,
+        reduce: Callable[[Any, Any], Any],
+    ) -> None: ...
 
 @disjoint_base
 class AggregatedContents(FoldedContents):
     """The accumulator of an AggregateFunction over the elements of a window."""
 
-    def __init__(self, table: StateTable, cell: int, function: Any) -> None: ...
+    def __init__(
+        self, table: StateTable, cell: int, names: Iterable[str] | None, function: Any
+    ) -> None: ...

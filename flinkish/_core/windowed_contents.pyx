@@ -3,7 +3,6 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 
 from flinkish._core.memory cimport segment_raise
-from flinkish._core.row cimport Row, row_names, row_of
 from flinkish._core.state_entries cimport table_append, table_clear
 from flinkish._core.state_rows cimport (
     NO_ROW,
@@ -19,21 +18,23 @@ from flinkish._core.values cimport (
     TAG_CHAIN,
     TAG_EMPTY,
     bytes_of,
-    decode_value,
-    encode_value,
 )
 
 cdef int64_t LOWEST = <int64_t>(<unsigned long long>1 << 63)
 
 
 cdef class WindowContents:
-    """What windows keep, in one cell of each window's row; a base class."""
+    """What windows keep, in one cell of each window's row; a base class.
 
-    def __init__(self, StateTable table not None, uint32_t cell):
+    Rows with the fields `names` are kept without them.
+    """
+
+    def __init__(self, StateTable table not None, uint32_t cell, names=None):
         if cell >= <uint32_t>len(table.cells):
             raise ValueError(f"there is no cell {cell}, only {len(table.cells)}")
         self.table = table
         self.cell = cell
+        self.values = WindowValues(names)
 
     cdef int add(self, uint32_t row, object value, int64_t time) except -1:
         raise self.no_contents()
@@ -54,7 +55,7 @@ cdef class WindowContents:
 
     cdef object encode(self, object value, Encoded* out):
         try:
-            return encode_value(value, out)
+            return self.values.encode(value, out)
         except (MemoryError, RecursionError):
             raise
         except Exception as error:
@@ -65,34 +66,14 @@ cdef class WindowContents:
 
 
 cdef class ElementContents(WindowContents):
-    """All elements of a window.
-
-    With `names` every element is a Row with these field names, and only its values are kept.
-    """
-
-    def __init__(self, StateTable table not None, uint32_t cell, names=None):
-        super().__init__(table, cell)
-        self.names = None if names is None else row_names(names)
+    """All elements of a window."""
 
     cdef int add(self, uint32_t row, object value, int64_t time) except -1:
         cdef Encoded out
-        cdef object owner
-        cdef Row fields
-        if self.names is not None:
-            if type(value) is not Row or (<Row>value)._names != self.names:
-                raise self.table.illegal_type(
-                    f"the window keeps rows with the fields {', '.join(self.names)}, not {value!r}"
-                )
-            fields = value
-            value = fields._values if type(fields._values) is tuple else tuple(fields._values)
-        owner = self.encode(value, &out)
+        cdef object owner = self.encode(value, &out)
         segment_raise(table_append(&self.table.table, row, self.cell, TAG_EMPTY, 0, b"", out.tag,
                                    out.size, out.data, time, NO_ROW))
         return 0
-
-    cdef object decode(self, uint8_t tag, uint32_t size, const char* data):
-        cdef object value = decode_value(tag, size, data)
-        return value if self.names is None else row_of(self.names, value)
 
     cdef object get(self, uint32_t row):
         cdef Table* table = &self.table.table
@@ -107,8 +88,8 @@ cdef class ElementContents(WindowContents):
         while at != NO_ROW:
             entry = entry_at(table, at)
             at = entry.next
-            elements.append(self.decode(entry.tag, entry.size,
-                                        bytes_of(entry.size, &entry.word, table.slab.base)))
+            elements.append(self.values.decode(
+                entry.tag, entry.size, bytes_of(entry.size, &entry.word, table.slab.base)))
         return elements
 
     cdef list timed(self, uint32_t row):
@@ -124,8 +105,8 @@ cdef class ElementContents(WindowContents):
             entry = entry_at(table, at)
             at = entry.next
             elements.append((
-                self.decode(entry.tag, entry.size,
-                            bytes_of(entry.size, &entry.word, table.slab.base)),
+                self.values.decode(
+                    entry.tag, entry.size, bytes_of(entry.size, &entry.word, table.slab.base)),
                 None if entry.time == LOWEST else entry.time,
             ))
         return elements
@@ -168,8 +149,8 @@ cdef class FoldedContents(WindowContents):
         cdef Cell* cell = cell_at(table, row, self.cell)
         if cell.tag == TAG_EMPTY:
             return False
-        value[0] = decode_value(cell.tag, cell.size,
-                                bytes_of(cell.size, &cell.word, table.slab.base))
+        value[0] = self.values.decode(cell.tag, cell.size,
+                                      bytes_of(cell.size, &cell.word, table.slab.base))
         return True
 
     cdef int store(self, uint32_t row, object value) except -1:
@@ -182,8 +163,8 @@ cdef class FoldedContents(WindowContents):
 cdef class ReducedContents(FoldedContents):
     """The elements of a window, reduced to one by `reduce(one, other)`."""
 
-    def __init__(self, StateTable table not None, uint32_t cell, reduce):
-        super().__init__(table, cell)
+    def __init__(self, table, cell, names, reduce):
+        super().__init__(table, cell, names)
         self.reduce = reduce
 
     cdef int add(self, uint32_t row, object value, int64_t time) except -1:
@@ -211,8 +192,8 @@ cdef class ReducedContents(FoldedContents):
 cdef class AggregatedContents(FoldedContents):
     """The accumulator of an AggregateFunction over the elements of a window."""
 
-    def __init__(self, StateTable table not None, uint32_t cell, function):
-        super().__init__(table, cell)
+    def __init__(self, table, cell, names, function):
+        super().__init__(table, cell, names)
         self.create = function.create_accumulator
         self.absorb = function.add
         self.result = function.get_result

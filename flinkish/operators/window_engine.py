@@ -175,16 +175,17 @@ def _contents(
     definition: WindowDefinition, backend: KeyedStateBackend, names: Sequence[str] | None
 ) -> WindowContents:
     keeps = ELEMENTS if definition.evictor is not None else definition.keeps
-    anything = Types.PICKLED_BYTE_ARRAY()
+    # Rows are kept by position, so their fields are part of the type.
+    kept = anything = Types.PICKLED_BYTE_ARRAY()
+    if names is not None:
+        kept = Types.ROW_NAMED([*names], [anything] * len(names))
     if keeps == ELEMENTS:
-        # Rows are kept by position, so their fields are part of the type.
-        kept = anything if names is None else Types.ROW_NAMED([*names], [anything] * len(names))
         cell = backend.cell_of(ListStateDescriptor("window-contents", kept))
         return ElementContents(backend.table, cell, names)
-    cell = backend.cell_of(ValueStateDescriptor(f"window-contents-{keeps}", anything))
+    cell = backend.cell_of(ValueStateDescriptor(f"window-contents-{keeps}", kept))
     if keeps == REDUCE:
-        return ReducedContents(backend.table, cell, definition.fold.reduce)
-    return AggregatedContents(backend.table, cell, definition.fold)
+        return ReducedContents(backend.table, cell, names, definition.fold.reduce)
+    return AggregatedContents(backend.table, cell, names, definition.fold)
 
 
 def _plan(definition: WindowDefinition, context: AssignerContext) -> _Plan:

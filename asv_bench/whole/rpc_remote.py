@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import importlib
 import os
 import statistics
 import subprocess
@@ -243,6 +244,8 @@ def measure_grpc(meter: Meter, port: int) -> dict[str, float]:
 
 
 def measure(kind: str, seconds: float) -> dict[str, float]:
+    if kind in ("zmq", "grpc"):
+        importlib.import_module(kind)
     tls = TlsConfig.ephemeral() if kind == "tls" else None
     pem = [str(tls.certificate), str(tls.key), str(tls.ca)] if tls else []
     command = [sys.executable, __file__, "--serve", kind, *pem]

@@ -16,7 +16,8 @@
 # Waking.  A woken thread wants the GIL.  Within a turn that has more letters to deliver the wake is
 # done with the GIL held: the waiter then sleeps on until the turn is over or 5 ms have passed, and
 # finds many answers; giving the GIL up at each answer would switch threads once an answer.  When
-# nothing else is to do, it is done without.
+# nothing else is to do, it is done without.  The I/O thread, which takes in many answers at once and
+# calls no endpoint meanwhile, wakes after the last of them (`wakes_later`), without the GIL.
 #
 # Deadlines: one timing wheel for all asks of a service.  Its payloads are the futures; an answer
 # takes its future out again.
@@ -67,5 +68,9 @@ cdef class TimedFuture(RpcFuture):
 # The wall's functions: see `equip`.
 cdef object words()
 cdef int64_t monotonic_nanos() except -1
+# Between `wakes_later(list)` and `wakes_later(None)` this thread's settles put futures without
+# callbacks, whose waiters are to be woken, into the list; `wake_all` does that.
+cdef void wakes_later(list into) noexcept
+cdef int wake_all(list ended) except -1
 # More letters wait in the turn that this thread is in.
 cdef void turn_has_more(bint more) noexcept

@@ -2,6 +2,7 @@
 
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
+from cpython.ref cimport PyObject
 from libc.stdint cimport INT64_MAX
 
 from flinkish._core.futex cimport futex_wait, futex_wake, load_word, store_word
@@ -9,8 +10,11 @@ from flinkish._core.futex cimport futex_wait, futex_wake, load_word, store_word
 cdef extern from *:
     """
     static __thread int flinkish_turn_has_more = 0;
+    /* Borrowed from whoever set it. */
+    static __thread PyObject *flinkish_wakes_later = NULL;
     """
     bint flinkish_turn_has_more
+    PyObject* flinkish_wakes_later
 
 cdef int64_t NEVER = INT64_MAX
 cdef int64_t NO_HANDLE = -1
@@ -45,6 +49,20 @@ cdef int64_t monotonic_nanos() except -1:
 cdef void turn_has_more(bint more) noexcept:
     global flinkish_turn_has_more
     flinkish_turn_has_more = more
+
+
+cdef void wakes_later(list into) noexcept:
+    global flinkish_wakes_later
+    flinkish_wakes_later = NULL if into is None else <PyObject*>into
+
+
+cdef int wake_all(list ended) except -1:
+    cdef RpcFuture future
+    while ended:
+        future = <RpcFuture>ended.pop()
+        with nogil:
+            futex_wake(&future.state, ALL)
+    return 0
 
 
 cdef class RpcFuture:
@@ -82,7 +100,9 @@ cdef class RpcFuture:
             waiters = self.waiters
         self.ended()
         if waiters != 0:
-            if flinkish_turn_has_more:
+            if flinkish_wakes_later != NULL and callbacks is None:
+                (<list>flinkish_wakes_later).append(self)
+            elif flinkish_turn_has_more:
                 futex_wake(&self.state, ALL)
             else:
                 with nogil:

@@ -48,6 +48,7 @@ cdef class Session(FrameSink):
     cdef uint64_t last_call
     cdef readonly object lost          # the error, once the connection is over
     cdef list due                      # run queues to ring for
+    cdef list woken                    # answered futures whose waiters are to be woken
     cdef uint64_t enter(self, RemoteAsk ask) except 0
     cdef int _request(self, Frame* frame) except -1
     cdef int _answer(self, Frame* frame, bint good) except -1

@@ -10,7 +10,7 @@ from flinkish._core.futex cimport fork_generation, fork_watch
 from flinkish._core.memory cimport segment_raise
 from flinkish._core.rpc_calls cimport admission, decode, encode, invoke, is_future
 from flinkish._core.rpc_future cimport (
-    FUTURE_CANCELLED, FUTURE_DONE, FUTURE_FAILED, Deadlines, turn_has_more, words,
+    FUTURE_CANCELLED, FUTURE_DONE, FUTURE_FAILED, Deadlines, wake_all, wakes_later, words,
 )
 from flinkish._core.rpc_inbox cimport RunQueue
 
@@ -44,6 +44,7 @@ cdef class Session(FrameSink):
         self.links = []
         self.asks = {}
         self.due = []
+        self.woken = []
 
     def __repr__(self):
         return f"<Session over {self.connection!r}, {len(self.asks)} asks under way>"
@@ -65,11 +66,10 @@ cdef class Session(FrameSink):
 
     cdef int settle(self) except -1:
         cdef RunQueue queue
-        turn_has_more(False)
         while self.due:
             queue = <RunQueue>self.due.pop()
             queue.ring()
-        return 0
+        return wake_all(self.woken)
 
     cdef int _request(self, Frame* frame) except -1:
         cdef RemoteCall call
@@ -102,17 +102,22 @@ cdef class Session(FrameSink):
         ask = <RemoteAsk>found
         ask.call = 0
         payload = PyBytes_FromStringAndSize(<const char*>frame.payload, frame.size)
-        turn_has_more(True)    # until the whole piece of the stream is taken in
+        cdef uint32_t state = FUTURE_DONE if good else FUTURE_FAILED
         if not good:
-            ask.settle(FUTURE_FAILED, words().remote_error(payload, ask.procedure.name))
-            return 0
+            outcome = words().remote_error(payload, ask.procedure.name)
+        else:
+            try:
+                outcome = ask.procedure.decode_result(payload)
+            except Exception as error:
+                state = FUTURE_FAILED
+                outcome = words().unreadable_result(ask.procedure, ask.port.address, error)
+        if ask.callbacks is not None and self.woken:
+            wake_all(self.woken)    # a callback may take its time
+        wakes_later(self.woken)
         try:
-            outcome = ask.procedure.decode_result(payload)
-        except Exception as error:
-            outcome = words().unreadable_result(ask.procedure, ask.port.address, error)
-            ask.settle(FUTURE_FAILED, outcome)
-            return 0
-        ask.settle(FUTURE_DONE, outcome)
+            ask.settle(state, outcome)
+        finally:
+            wakes_later(None)
         return 0
 
     # --- links and asks

@@ -11,10 +11,19 @@ from flinkish.rpc.endpoint import FencedRpcEndpoint, RpcEndpoint
 from flinkish.rpc.executors import MainThreadExecutor, ScheduledExecutor
 from flinkish.rpc.futures import RpcFuture
 from flinkish.rpc.gateway import FencedRpcGateway, RpcGateway, local
+from flinkish.rpc.leader import (
+    FileLeaderElection,
+    LeaderContender,
+    LeaderElection,
+    LeaderInformation,
+    SingleLeaderElection,
+)
 from flinkish.rpc.schema import RpcTimeout
 from flinkish.rpc.service import RpcService
 from flinkish.rpc.states import EndpointState
 from flinkish.rpc.statistics import RpcStatistics
+from flinkish.rpc.tls import TlsConfig
+from flinkish.rpc.transport import TransportStatistics
 from flinkish.rpc.wire_types import Opaque, register_codec
 
 __all__ = [
@@ -23,6 +32,10 @@ __all__ = [
     "EndpointState",
     "FencedRpcEndpoint",
     "FencedRpcGateway",
+    "FileLeaderElection",
+    "LeaderContender",
+    "LeaderElection",
+    "LeaderInformation",
     "MainThreadExecutor",
     "Opaque",
     "RpcAddress",
@@ -33,6 +46,9 @@ __all__ = [
     "RpcStatistics",
     "RpcTimeout",
     "ScheduledExecutor",
+    "SingleLeaderElection",
+    "TlsConfig",
+    "TransportStatistics",
     "local",
     "register_codec",
 ]

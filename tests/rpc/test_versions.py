@@ -83,6 +83,7 @@ def connected(pair: tuple[RpcService, RpcService], there: Any, here: Any) -> Any
 
 
 def test_an_old_caller_and_a_new_endpoint(pair: tuple[RpcService, RpcService]) -> None:
+    """E.25: a method that is not there any more."""
     here = old()
     gateway = connected(pair, new(), here)
     # Added parameter and added field have their defaults.

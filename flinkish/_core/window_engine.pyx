@@ -1,6 +1,6 @@
 """The vectorised window operator's engines: batches of rows in, fired windows out."""
 
-from libc.errno cimport EINVAL
+from libc.errno cimport EBADMSG, EINVAL
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -70,6 +70,8 @@ cdef int raise_status(int status) except -1:
     """The error for a status of the panes and sessions."""
     if status == EINVAL:
         raise ValueError("a row is of no key; intern the keys after the last commit")
+    if status == EBADMSG:
+        raise ValueError("the state of windows is not theirs: it is damaged, or of other windows")
     return segment_raise(status)
 
 
@@ -318,7 +320,7 @@ cdef class PaneWindows(WindowEngine):
         cdef int status
         with nogil:
             status = panes_advance(&self.panes, &self.groups, watermark, &self.fired_timers)
-        segment_raise(status)
+        raise_status(status)
         return 0
 
 
@@ -372,5 +374,5 @@ cdef class SessionWindows(WindowEngine):
         cdef int status
         with nogil:
             status = sessions_advance(&self.sessions, watermark, &self.fired_timers)
-        segment_raise(status)
+        raise_status(status)
         return 0

@@ -17,7 +17,7 @@
 #   * a block is forgotten only when all its panes' windows are.
 #
 # The watermark is kept above -2 * SHAPE_LIMIT, where it makes no difference any more.  Statuses
-# are 0 or an errno; EINVAL for a row that is of no key.
+# are 0 or an errno: EINVAL for a row that is of no key, EBADMSG for an entry that is no block.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 

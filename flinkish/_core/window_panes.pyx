@@ -1,6 +1,6 @@
 """Panes of keys in a table; described in ``window_panes.pxd``."""
 
-from libc.errno cimport EINVAL
+from libc.errno cimport EBADMSG, EINVAL
 from libc.stdint cimport INT64_MAX
 from libc.string cimport memset
 
@@ -54,6 +54,11 @@ cdef inline char* records_of(Panes* panes, uint32_t entry) noexcept nogil:
     return <char*>bytes_of(found.size, &found.word, panes.table.slab.base)
 
 
+cdef inline bint is_block(Panes* panes, uint32_t entry) noexcept nogil:
+    """Whether an entry has the size of a block; one from a damaged log may not."""
+    return entry_at(panes.table, entry).size == panes.block_bytes
+
+
 cdef inline char* pane_in(Panes* panes, char* block, int64_t pane) noexcept nogil:
     if panes.shift == 0:
         return block
@@ -66,7 +71,9 @@ cdef inline char* find_block(Panes* panes, uint32_t row, int64_t block) noexcept
     cdef uint64_t bit = <uint64_t>1 << place
     if not panes.near_known & bit or panes.near_numbers[place] != block:
         entry = entry_of(panes, row, block, hash_block(panes, row, block))
-        panes.near_blocks[place] = NULL if entry == NO_ROW else records_of(panes, entry)
+        panes.near_blocks[place] = NULL
+        if entry != NO_ROW and is_block(panes, entry):
+            panes.near_blocks[place] = records_of(panes, entry)
         panes.near_numbers[place] = block
         panes.near_known |= bit
     return <char*>panes.near_blocks[place]
@@ -105,6 +112,8 @@ cdef int open_pane(Panes* panes, uint32_t row, int64_t pane, uint32_t hash, char
     entry = entry_of(panes, row, number, hash)
     if entry == NO_ROW:
         status = make_block(panes, row, number, &entry)
+    elif not is_block(panes, entry):
+        return EBADMSG
     else:
         status = table_touch_entry(panes.table, entry, 0)
     if status != 0:

@@ -13,7 +13,8 @@
 #   * the key of a session has a CLEANUP timer at or before the time when it is to be forgotten,
 #     unless that is never, or there is no lateness: then FIRE forgets it.
 #
-# Statuses are 0 or an errno; EINVAL for a row that is of no key.
+# Statuses are 0 or an errno: EINVAL for a row that is of no key, EBADMSG for an entry that is no
+# session.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 

@@ -1,6 +1,6 @@
 """Session windows of keys in a table; described in ``window_sessions.pxd``."""
 
-from libc.errno cimport EINVAL
+from libc.errno cimport EBADMSG, EINVAL
 from libc.stdint cimport INT64_MAX
 from libc.string cimport memcpy
 
@@ -28,6 +28,11 @@ from flinkish._core.window_panes cimport CLEANUP, FIRE
 cdef inline Session* session_at(Sessions* sessions, uint32_t entry) noexcept nogil:
     # Longer than eight bytes, so it lies in the slab.
     return <Session*>(sessions.table.slab.base + entry_at(sessions.table, entry).word)
+
+
+cdef inline bint is_session(Sessions* sessions, uint32_t entry) noexcept nogil:
+    """Whether an entry has the size of a session; one from a damaged log may not."""
+    return entry_at(sessions.table, entry).size == sizeof(Session) + sessions.layout.stride
 
 
 cdef inline char* record_of(Session* session) noexcept nogil:
@@ -85,6 +90,8 @@ cdef int meet(Sessions* sessions, uint32_t row, int64_t begin, int64_t end, uint
     if row_at(sessions.table, row).tag == TAG_EMPTY:
         return EINVAL
     while at != NO_ROW:
+        if not is_session(sessions, at):
+            return EBADMSG
         following = entry_at(sessions.table, at).next
         session = session_at(sessions, at)
         if session.begin <= end and session.end >= begin:
@@ -143,6 +150,8 @@ cdef int on_timer(Sessions* sessions, const Timer* timer) noexcept nogil:
     cdef int64_t time
     cdef int status = 0
     while at != NO_ROW and status == 0:
+        if not is_session(sessions, at):
+            return EBADMSG
         following = entry_at(sessions.table, at).next
         time = session_at(sessions, at).end - 1
         if timer.ns == FIRE:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from flinkish.common.elements import StreamElement, StreamRecord, Watermark
 from flinkish.common.output_tag import OutputTag
 from flinkish.functions import AsyncCallbackFunction, ResultFuture
 from flinkish.operators import AsyncWaitOperator, OperatorEnvironment
-from flinkish.testing import SteppingMailbox, TestProcessingTimeService
+from flinkish.testing import (
+    OneInputStreamOperatorTestHarness,
+    SteppingMailbox,
+    TestProcessingTimeService,
+)
 from flinkish.time.operator_time_service import OperatorProcessingTimeService
 from flinkish.time.processing_time_service import ProcessingTimeCallback
+
+Harness = OneInputStreamOperatorTestHarness[AsyncWaitOperator]
 
 
 class Manual(AsyncCallbackFunction):
@@ -111,3 +118,11 @@ class Stage:
     def close(self) -> None:
         self.operator.close()
         self.mailbox.close()
+
+
+def event_loop_settles(harness: Harness) -> None:
+    """Wait until the loop has started what it was given."""
+    loop = harness.operator._invoker._loop
+    assert loop is not None
+    for _ in range(3):
+        loop.run(asyncio.sleep(0))

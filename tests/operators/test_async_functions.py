@@ -1,12 +1,10 @@
 """Functions of all kinds under the asynchronous operator, on a real loop and real threads."""
 
 import asyncio
-import contextvars
 import functools
-import logging
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -14,38 +12,11 @@ import pytest
 from flinkish.common.errors import (
     ArgumentTypeError,
     AsyncTimeoutError,
-    DeadlockError,
     UserFunctionError,
 )
 from flinkish.functions import AsyncFunction, AsyncRetryStrategy, RuntimeContext
-from flinkish.operators import AsyncWaitOperator, async_loop
-from flinkish.operators.async_loop import event_loop
 from flinkish.operators.async_settings import invoker_of
-from flinkish.testing import OneInputStreamOperatorTestHarness
-
-Harness = OneInputStreamOperatorTestHarness[AsyncWaitOperator]
-
-
-@pytest.fixture
-def run() -> Iterator[Callable[..., Harness]]:
-    """Opens a harness around a function; closed at the end."""
-    harnesses: list[Harness] = []
-
-    def make(fn: Any, values: Any = (), **settings: Any) -> Harness:
-        harness = OneInputStreamOperatorTestHarness(
-            AsyncWaitOperator(fn, **{"timeout": None, **settings})
-        )
-        harnesses.append(harness)
-        harness.open()
-        harness.process_elements(values)
-        if values:
-            harness.end_input()
-        return harness
-
-    yield make
-    for harness in harnesses:
-        harness.close()
-
+from tests.operators.async_rig import Harness, event_loop_settles
 
 # --- kinds of functions
 
@@ -277,14 +248,6 @@ def test_an_overdue_coroutine_is_cancelled(run: Callable[..., Harness]) -> None:
     assert isinstance(harness.failure, AsyncTimeoutError)
 
 
-def event_loop_settles(harness: Harness) -> None:
-    """Wait until the loop has started what it was given."""
-    loop = harness.operator._invoker._loop
-    assert loop is not None
-    for _ in range(3):
-        loop.run(asyncio.sleep(0))
-
-
 class Substituting(Hanging):
     async def timeout(self, value: int) -> list[str]:
         await asyncio.sleep(0)
@@ -352,229 +315,3 @@ def test_a_call_that_was_not_started_in_time_is_not_started(run: Callable[..., H
     harness.end_input()
     harness.close()
     assert 2 not in started
-
-
-# --- tasks and contexts
-
-
-def test_a_call_that_waits_has_a_task_of_its_own(run: Callable[..., Harness]) -> None:
-    tasks: dict[int, Any] = {}
-
-    async def call(value: int) -> list[int]:
-        before = asyncio.current_task()
-        await asyncio.sleep(0.001)
-        tasks[value] = asyncio.current_task()
-        assert before is tasks[value]
-        await asyncio.wait_for(asyncio.sleep(0), 10)
-        return [value]
-
-    harness = run(call, range(20))
-    assert harness.failure is None
-    assert len({id(task) for task in tasks.values()}) == 20
-
-
-def test_calls_that_never_wait_may_share_a_task(run: Callable[..., Harness]) -> None:
-    """And one in between that waits takes a task for itself."""
-
-    async def call(value: int) -> list[Any]:
-        task = asyncio.current_task()
-        if value % 5 == 0:
-            await asyncio.sleep(0)
-        assert task is asyncio.current_task()
-        return [value]
-
-    harness = run(call, range(200), capacity=200)
-    assert harness.extract_output_values() == list(range(200))
-    assert harness.failure is None
-
-
-NAME = contextvars.ContextVar("NAME", default="nobody")
-
-
-@pytest.mark.parametrize("waits", [True, False])
-def test_a_call_sees_the_context_of_its_element(run: Callable[..., Harness], waits: bool) -> None:
-    """And nothing of what another call has set."""
-
-    async def call(value: int) -> list[str]:
-        seen = NAME.get()
-        NAME.set(f"set by {value}")
-        if waits:
-            await asyncio.sleep(0)
-        assert NAME.get() == f"set by {value}"
-        return [seen]
-
-    harness = run(call, capacity=50)
-    for value in range(30):
-        token = NAME.set(f"element {value // 10}")
-        harness.process_element(value)
-        NAME.reset(token)
-    harness.end_input()
-    assert harness.extract_output_values() == [f"element {value // 10}" for value in range(30)]
-
-
-@pytest.mark.parametrize("waits", [True, False])
-@pytest.mark.parametrize("is_plain", [True, False])
-def test_elements_read_ahead_wait_for_a_call_to_end(
-    run: Callable[..., Harness], waits: bool, is_plain: bool
-) -> None:
-    """No more calls run than there is capacity for, and each sees its own context."""
-    now, most = 0, 0
-    lock = threading.Lock()
-
-    def count(change: int) -> None:
-        nonlocal now, most
-        with lock:
-            now += change
-            most = max(most, now)
-
-    async def call(value: int) -> list[str]:
-        count(1)
-        if waits:
-            await asyncio.sleep(0.001)
-        count(-1)
-        return [f"{NAME.get()} {value}"]
-
-    def plain_call(value: int) -> list[str]:
-        count(1)
-        if waits:
-            time.sleep(0.001)
-        count(-1)
-        return [f"{NAME.get()} {value}"]
-
-    harness = run(plain_call if is_plain else call, capacity=4, read_ahead=12, timeout=60_000)
-    for value in range(400):
-        token = NAME.set(f"{value // 7}")
-        harness.process_element(value)
-        NAME.reset(token)
-    assert harness.operator.statistics().in_flight <= 16
-    harness.end_input()
-    assert harness.extract_output_values() == [f"{value // 7} {value}" for value in range(400)]
-    assert most <= 4
-    assert waits is False or most == 4
-
-
-def test_a_task_that_was_cancelled_serves_nobody_else(run: Callable[..., Harness]) -> None:
-    """T2: also if the call did not mind."""
-    tasks: list[Any] = []
-    caught = threading.Event()
-
-    async def stubborn(value: int) -> list[int]:
-        assert asyncio.current_task() not in tasks
-        if value == 0:
-            tasks.append(asyncio.current_task())
-            try:
-                await asyncio.sleep(3_600)
-            except asyncio.CancelledError:
-                caught.set()
-        return [value]
-
-    harness = run(
-        stubborn, capacity=1, read_ahead=5, timeout=10, on_failure=lambda value, *_: [-value]
-    )
-    harness.process_element(0)
-    event_loop_settles(harness)
-    harness.advance_time(5)
-    harness.process_elements([1, 2])
-    harness.advance_time(5)
-    assert caught.wait(20)
-    harness.end_input()
-    assert harness.extract_output_values() == [0, 1, 2]
-
-
-def test_a_plain_function_sees_the_context_of_its_element(run: Callable[..., Harness]) -> None:
-    token = NAME.set("the caller")
-    harness = run(lambda value: [NAME.get()], [1])
-    NAME.reset(token)
-    assert harness.extract_output_values() == ["the caller"]
-
-
-# --- the loop
-
-
-def test_one_loop_for_all_operators_that_ends_with_the_last(run: Callable[..., Harness]) -> None:
-    first, second = run(PlusOne()), run(PlusOne())
-    loop = first.operator._invoker._on_loop()
-    assert second.operator._invoker._on_loop() is loop
-    assert loop.statistics().users == 2
-    first.close()
-    assert loop.thread.is_alive()
-    second.close()
-    assert not loop.thread.is_alive()
-    third = run(PlusOne(), [1])
-    assert third.operator._invoker._on_loop() is not loop
-    assert third.extract_output_values() == [2]
-
-
-def test_within_a_running_loop() -> None:
-    """The operator's loop is on a thread of its own, so it is nested in nobody's."""
-
-    async def main() -> list[Any]:
-        with OneInputStreamOperatorTestHarness(
-            AsyncWaitOperator(plus_one, timeout=None)
-        ) as harness:
-            harness.open()
-            harness.process_element(1)
-            harness.end_input()
-            return harness.extract_output_values()
-
-    assert asyncio.run(main()) == [2]
-
-
-def test_the_loops_own_thread_cannot_wait_for_it() -> None:
-    def describe(frame: Any) -> None:
-        return None
-
-    loop = event_loop(describe)
-
-    async def wait() -> None:
-        loop.run(asyncio.sleep(0))
-
-    try:
-        with pytest.raises(DeadlockError, match="cannot wait for the event loop"):
-            loop.run(wait())
-    finally:
-        loop.release(describe)
-
-
-def test_what_functions_leave_behind_is_cancelled_with_the_loop(
-    run: Callable[..., Harness],
-) -> None:
-    left: list[asyncio.Task[None]] = []
-
-    async def spawn(value: int) -> list[int]:
-        left.append(asyncio.create_task(asyncio.sleep(3_600)))
-        await asyncio.sleep(0)
-        return [value]
-
-    run(spawn, [1]).close()
-    assert left[0].cancelled()
-
-
-def test_who_blocks_the_loop_is_named(
-    run: Callable[..., Harness],
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(async_loop, "BLOCKED_AFTER", 0.02)
-    named = threading.Event()
-
-    async def blocks(value: int) -> list[int]:
-        named.wait(20)
-        return [value]
-
-    class Handler(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            named.set()
-
-    handler = Handler()
-    logging.getLogger(async_loop.__name__).addHandler(handler)
-    try:
-        harness = run(blocks, [77])
-    finally:
-        logging.getLogger(async_loop.__name__).removeHandler(handler)
-    assert harness.extract_output_values() == [77]
-    assert "blocks, called for 77, has blocked the event loop for" in caplog.text
-    assert "named.wait(20)" in caplog.text
-    statistics = harness.operator._invoker._on_loop().statistics()
-    assert statistics.blocked == 1
-    assert "blocks" in str(statistics.last_blocked_by)

@@ -15,14 +15,16 @@ from flinkish._core.state_entries cimport (
 )
 from flinkish._core.state_rows cimport (
     NO_ROW,
+    Cell,
     Entry,
     cell_at,
+    chain_head,
     chain_tail,
     entry_at,
     row_at,
     table_add_timer,
 )
-from flinkish._core.values cimport TAG_BYTES, TAG_EMPTY, TAG_INT, bytes_of
+from flinkish._core.values cimport TAG_BYTES, TAG_CHAIN, TAG_EMPTY, TAG_INT, bytes_of
 from flinkish._core.window_accumulators cimport record_add, record_elements, record_merge
 from flinkish._core.window_groups cimport GroupName, group_name, group_record
 from flinkish._core.window_output cimport fired_push
@@ -210,43 +212,62 @@ cdef void fetch_blocks(Panes* panes, uint32_t row, int64_t end) noexcept nogil:
 
 # --- windows -------------------------------------------------------------------------------------
 
-cdef void window_record(Panes* panes, uint32_t row, int64_t end, char* record) noexcept nogil:
+cdef bint merge_block(Panes* panes, char* block, int64_t number, int64_t pane, int64_t after,
+                      char* record) noexcept nogil:
+    """Merge those panes of a block that are from `pane` to `after`; whether one has elements.
+
+    Without a record only say so.
+    """
+    cdef int64_t first = number << panes.shift, next = (number + 1) << panes.shift
+    cdef bint found = False
+    if record_elements(block) == 0:
+        return False
+    if pane <= first and next <= after:
+        if record != NULL:
+            record_merge(panes.layout, record, block)
+        return True
+    for pane in range(max(pane, first), min(next, after)):
+        if record_elements(pane_in(panes, block, pane)) != 0:
+            found = True
+            if record == NULL:
+                break
+            record_merge(panes.layout, record, pane_in(panes, block, pane))
+    return found
+
+
+cdef bint merge_window(Panes* panes, uint32_t row, int64_t end, char* record) noexcept nogil:
+    """Merge the panes of a window; whether it has elements.  Without a record only say so."""
     cdef int64_t pane = pane_of(&panes.shape, window_begin(&panes.shape, end))
     cdef int64_t after = pane_of(&panes.shape, end)
-    cdef int64_t next
+    cdef int64_t number = pane >> panes.shift, last = (after - 1) >> panes.shift
+    cdef Cell* head = cell_at(panes.table, row, panes.cell)
+    cdef uint32_t entry
     cdef char* block
+    cdef bint found = False
+    if head.tag == TAG_CHAIN and head.size < <uint64_t>(last - number + 1):
+        # Of a long window most blocks are not there: go through those that are.
+        entry = chain_head(head)
+        while entry != NO_ROW and not (found and record == NULL):
+            number = <int64_t>entry_at(panes.table, entry).key_word
+            if is_block(panes, entry) and pane >> panes.shift <= number <= last:
+                found |= merge_block(panes, records_of(panes, entry), number, pane, after, record)
+            entry = entry_at(panes.table, entry).next
+        return found
+    while number <= last and not (found and record == NULL):
+        block = find_block(panes, row, number)
+        if block != NULL:
+            found |= merge_block(panes, block, number, pane, after, record)
+        number += 1
+    return found
+
+
+cdef void window_record(Panes* panes, uint32_t row, int64_t end, char* record) noexcept nogil:
     memset(record, 0, panes.layout.stride)
-    while pane < after:
-        next = ((pane >> panes.shift) + 1) << panes.shift
-        block = find_block(panes, row, pane >> panes.shift)
-        if block == NULL:
-            pane = next
-        elif panes.shift and next - pane == 1 << panes.shift and next <= after:
-            record_merge(panes.layout, record, block)
-            pane = next
-        else:
-            while pane < min(next, after):
-                if record_elements(pane_in(panes, block, pane)) != 0:
-                    record_merge(panes.layout, record, pane_in(panes, block, pane))
-                pane += 1
+    merge_window(panes, row, end, record)
 
 
 cdef bint window_has_elements(Panes* panes, uint32_t row, int64_t end) noexcept nogil:
-    cdef int64_t pane = pane_of(&panes.shape, window_begin(&panes.shape, end))
-    cdef int64_t after = pane_of(&panes.shape, end)
-    cdef int64_t next
-    cdef char* block
-    while pane < after:
-        next = ((pane >> panes.shift) + 1) << panes.shift
-        block = find_block(panes, row, pane >> panes.shift)
-        if block != NULL and record_elements(block) != 0:
-            # Of a block that lies within, some pane has elements; else look which.
-            while pane < min(next, after):
-                if record_elements(pane_in(panes, block, pane)) != 0:
-                    return True
-                pane += 1
-        pane = next
-    return False
+    return merge_window(panes, row, end, NULL)
 
 
 cdef int pane_add_late(Panes* panes, uint32_t row, int64_t pane, const WordColumn* columns,

@@ -92,7 +92,7 @@ def test_a_row_that_was_freed(which: int) -> None:
     ],
 )
 def test_shapes_that_are_none(shape: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match="ms|out of range"):
+    with pytest.raises(ValueError, match=r"ms|out of range"):
         PaneWindows(table(), 0, LAYOUT, **shape)
 
 

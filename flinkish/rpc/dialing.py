@@ -13,7 +13,7 @@ from typing import Any
 
 from flinkish.common.errors import RpcConnectionError, RpcError
 from flinkish.rpc.io_thread import IoThread, TimerHandle
-from flinkish.rpc.unix_sockets import path_beside, same_user
+from flinkish.rpc.unix_sockets import path_beside, prepare, same_user
 
 __all__ = ["Backoff", "Dialer", "is_loopback", "is_wildcard", "numeric", "resolve"]
 
@@ -152,7 +152,9 @@ class Dialer:
                 return
             family, where = self._targets.pop(0)
             sock = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
-            if family != socket.AF_UNIX:
+            if family == socket.AF_UNIX:
+                prepare(sock)
+            else:
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._sock = sock
             status = sock.connect_ex(where)

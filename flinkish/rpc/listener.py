@@ -16,7 +16,7 @@ from contextlib import suppress
 
 from flinkish.common.errors import RpcConnectionError
 from flinkish.rpc.io_thread import IoThread
-from flinkish.rpc.unix_sockets import bind_beside, same_user
+from flinkish.rpc.unix_sockets import bind_beside, prepare, same_user
 
 __all__ = ["STRANGERS", "Listener", "bind"]
 
@@ -97,6 +97,7 @@ class Listener:
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._accepted(sock, f"{address[0]}:{address[1]}")
             elif same_user(sock):
+                prepare(sock)
                 self._accepted(sock, f"unix:{self._path}")
             else:
                 sock.close()

@@ -15,7 +15,7 @@ import struct
 import tempfile
 from contextlib import suppress
 
-__all__ = ["bind_beside", "path_beside", "same_user"]
+__all__ = ["bind_beside", "path_beside", "prepare", "same_user"]
 
 PATH_LIMIT = 107  # bytes of a sun_path
 CREDENTIALS = struct.Struct("3i")
@@ -79,6 +79,11 @@ def _sweep(path: str) -> None:
         for stale in names:
             if stale.startswith(ours) and stale not in alive:
                 os.unlink(stale)
+
+
+def prepare(sock: socket.socket) -> None:
+    """Let a socket take a megabyte at once: TCP's buffers grow by themselves, these do not."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
 
 
 def same_user(sock: socket.socket) -> bool:

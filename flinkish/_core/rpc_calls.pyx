@@ -231,6 +231,11 @@ cdef class Port:
         """Whether calls end up in this inbox."""
         return False
 
+    def with_timeout(self, int64_t timeout_ms):
+        """The same with another time limit."""
+        return Port(self.home, self.address, self.hostname, self.token, timeout_ms,
+                    self.deadlines, self.capture)
+
 
 cdef class LocalPort(Port):
     """Sends to an endpoint of this process."""

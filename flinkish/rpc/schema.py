@@ -10,15 +10,16 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from flinkish._core.rpc_calls import Procedure
 from flinkish._core.rpc_future import RpcFuture
 from flinkish.common.errors import ArgumentTypeError
-from flinkish.rpc.wire import Wire, wire_of
+from flinkish.rpc.wire import Wire, decoder_of, wire_of
 from flinkish.rpc.wire_types import why_not
+from flinkish.rpc.wire_unions import plan_of
 
 __all__ = ["ABSENT", "MethodSchema", "RpcTimeout", "Schema", "method_schema"]
 
@@ -97,20 +98,32 @@ class MethodSchema:
     def lenient(self) -> Callable[[Any], tuple[Any, ...]]:
         """Decode arguments of another version: missing ones by default, further ones ignored."""
         fields: list[Any] = []
+        present: list[tuple[str, Any, Callable[[Any], Any]]] = []
         for name, kind in self.parameters:
+            plan = plan_of(kind, decoder_of)
             default = self.signature.parameters[name].default
             if default is inspect.Parameter.empty:
-                fields.append((name, kind))
+                fields.append((name, plan.kind))
             else:
-                fields.append((name, kind, msgspec.field(default_factory=_constant(default))))
+                # `Any | X` is an error on Python 3.10.
+                kind = Union[plan.kind, msgspec.UnsetType]  # noqa: UP007
+                fields.append((name, kind, msgspec.UNSET))
+            present.append((name, default, plan.unpack or _same))
         record = msgspec.defstruct(f"{self.name}_arguments", fields, array_like=True)
-        decode = wire_of(record).decode
-        names = [name for name, _ in self.parameters]
-        return lambda payload: tuple(map(decode(payload).__getattribute__, names))
+        decode = decoder_of(record)
+
+        def arguments(payload: Any) -> tuple[Any, ...]:
+            decoded = decode(payload)
+            return tuple(
+                default if (value := getattr(decoded, name)) is msgspec.UNSET else unpack(value)
+                for name, default, unpack in present
+            )
+
+        return arguments
 
 
-def _constant(value: Any) -> Callable[[], Any]:
-    return lambda: value
+def _same(value: Any) -> Any:
+    return value
 
 
 def _text(kind: Any) -> str:

@@ -18,8 +18,9 @@ from msgspec.msgpack import Decoder, Encoder, Ext
 
 from flinkish.common.errors import SerializationError
 from flinkish.rpc.wire_types import codec_of, has_opaque
+from flinkish.rpc.wire_unions import plan_of
 
-__all__ = ["Wire", "decode_plain", "encode_plain", "wire_of"]
+__all__ = ["Wire", "decode_plain", "decoder_of", "encode_plain", "wire_of"]
 
 _ARRAY = 1
 _BATCH = 2
@@ -170,15 +171,23 @@ _opaque = Encoder(enc_hook=_extend_opaque)
 _any = Decoder(ext_hook=_intend)
 
 
-def wire_of(kind: Any) -> Wire:
-    """Compile a type; TypeError where msgspec cannot tell the parts of a union apart."""
-    if has_opaque(kind):
-        decoder = Decoder(kind, ext_hook=_intend_opaque, dec_hook=_admit)
-        return Wire(_opaque.encode, decoder.decode)
+def decoder_of(kind: Any) -> Callable[[Any], Any]:
+    """Compile a type as it is; TypeError if msgspec does not know how."""
     if kind is Any:
-        return Wire(_plain.encode, _any.decode)
-    decoder = Decoder(kind, ext_hook=_intend, dec_hook=_admit)
-    return Wire(_plain.encode, decoder.decode)
+        return _any.decode
+    intend = _intend_opaque if has_opaque(kind) else _intend
+    return Decoder(kind, ext_hook=intend, dec_hook=_admit).decode
+
+
+def wire_of(kind: Any) -> Wire:
+    """Compile a type; TypeError for unions that nothing tells apart."""
+    encode = (_opaque if has_opaque(kind) else _plain).encode
+    plan = plan_of(kind, decoder_of)
+    decode = decoder_of(plan.kind)
+    pack, unpack = plan.pack, plan.unpack
+    if pack is None or unpack is None:
+        return Wire(encode, decode)
+    return Wire(lambda value: encode(pack(value)), lambda data: unpack(decode(data)))
 
 
 encode_plain = _plain.encode

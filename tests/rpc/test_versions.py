@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from flinkish.common.errors import HandshakeError, RpcConnectionError, RpcError
@@ -154,3 +156,23 @@ def test_another_protocol_version_is_refused(pair: tuple[RpcService, RpcService]
     assert texts[0][0] == f"{HandshakeError.__module__}.HandshakeError"
     assert "version 99" in texts[0][1]
     assert "cannot be read" in texts[1][1]
+
+
+def test_defaults_of_every_kind_stand_in_for_what_an_old_caller_does_not_send() -> None:
+    class WideGateway(RpcGateway):
+        def take(
+            self,
+            n: int,
+            array: np.ndarray | None = None,
+            anything: Any = (1, 2),
+            either: uuid.UUID | str = "x",
+            many: list[int] = [7],  # noqa: B006
+        ) -> Future[None]: ...
+
+    schema = schema_of(WideGateway)
+    procedure = schema.lenient("take")
+    assert procedure.decode_arguments(encode_plain([1])) == (1, None, (1, 2), "x", [7])
+    five = schema.procedures["take"].encode_arguments((1, None, 2, uuid.UUID(int=1), []))
+    assert procedure.decode_arguments(five) == (1, None, 2, uuid.UUID(int=1), [])
+    with pytest.raises(msgspec.ValidationError):
+        procedure.decode_arguments(encode_plain([]))

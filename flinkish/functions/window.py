@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Generic
 
+from flinkish.common.type_variables import IN, KEY, OUT, W2, W
 from flinkish.functions.base import Function
 from flinkish.functions.runtime_context import KeyedStateStore
 
@@ -21,11 +22,11 @@ __all__ = [
 ]
 
 
-class _WindowContext(ABC):
+class _WindowContext(ABC, Generic[W]):
     """What a call of ``process`` or ``clear`` knows; not to be kept after it."""
 
     @abstractmethod
-    def window(self) -> Any:
+    def window(self) -> W:
         """The window."""
 
     @abstractmethod
@@ -40,26 +41,26 @@ class _WindowContext(ABC):
         """States that all windows of the key share."""
 
 
-class WindowFunction(Function):
+class WindowFunction(Function, Generic[IN, OUT, KEY, W]):
     """Makes any number of values of the elements of a window."""
 
     @abstractmethod
-    def apply(self, key: Any, window: Any, inputs: Iterable[Any]) -> Any:
+    def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Any:
         """Yields what the elements of ``window`` become."""
 
 
-class AllWindowFunction(Function):
+class AllWindowFunction(Function, Generic[IN, OUT, W]):
     """Makes any number of values of the elements of a window; there are no keys."""
 
     @abstractmethod
-    def apply(self, window: Any, inputs: Iterable[Any]) -> Any:
+    def apply(self, window: W, inputs: Iterable[IN]) -> Any:
         """Yields what the elements of ``window`` become."""
 
 
-class ProcessWindowFunction(Function):
+class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
     """Makes any number of values of the elements of a window; knows time and has state."""
 
-    class Context(_WindowContext):
+    class Context(_WindowContext[W2]):
         """What a call of ``process`` or ``clear`` knows."""
 
         @abstractmethod
@@ -72,23 +73,23 @@ class ProcessWindowFunction(Function):
 
     @abstractmethod
     def process(
-        self, key: Any, context: ProcessWindowFunction.Context, elements: Iterable[Any]
+        self, key: KEY, context: ProcessWindowFunction.Context[W], elements: Iterable[IN]
     ) -> Any:
         """Yields what the elements of ``context.window()`` become."""
 
-    def clear(self, context: ProcessWindowFunction.Context) -> None:
+    def clear(self, context: ProcessWindowFunction.Context[W]) -> None:
         """Called when the window is forgotten: clear its state here."""
 
 
-class ProcessAllWindowFunction(Function):
+class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
     """Makes any number of values of the elements of a window; there are no keys."""
 
-    class Context(_WindowContext):
+    class Context(_WindowContext[W2]):
         """What a call of ``process`` or ``clear`` knows."""
 
     @abstractmethod
-    def process(self, context: ProcessAllWindowFunction.Context, elements: Iterable[Any]) -> Any:
+    def process(self, context: ProcessAllWindowFunction.Context[W], elements: Iterable[IN]) -> Any:
         """Yields what the elements of ``context.window()`` become."""
 
-    def clear(self, context: ProcessAllWindowFunction.Context) -> None:
+    def clear(self, context: ProcessAllWindowFunction.Context[W]) -> None:
         """Called when the window is forgotten: clear its state here."""

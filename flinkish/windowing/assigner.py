@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from flinkish.common.elements import MIN_TIMESTAMP
 from flinkish.common.errors import TimestampError
+from flinkish.common.type_variables import T, W
 
 if TYPE_CHECKING:
     from flinkish.functions.runtime_context import RuntimeContext
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["MergingWindowAssigner", "WindowAssigner", "event_time_of"]
 
 
-class WindowAssigner(ABC):
+class WindowAssigner(ABC, Generic[T, W]):
     """Says which windows an element belongs to.
 
     Assigners of time windows carry their numbers, in ms, for whoever computes windows by the
@@ -46,8 +47,8 @@ class WindowAssigner(ABC):
 
     @abstractmethod
     def assign_windows(
-        self, element: Any, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
-    ) -> Collection[Any]:
+        self, element: T, timestamp: int | None, context: WindowAssigner.WindowAssignerContext
+    ) -> Collection[W]:
         """The windows of ``element``, whose event time is ``timestamp`` (ms, or None)."""
 
     @abstractmethod
@@ -63,7 +64,7 @@ class WindowAssigner(ABC):
         """Whether windows follow event time."""
 
 
-class MergingWindowAssigner(WindowAssigner):
+class MergingWindowAssigner(WindowAssigner[T, W]):
     """An assigner whose windows may become one, such as sessions."""
 
     is_merging: ClassVar[bool] = True
@@ -77,7 +78,7 @@ class MergingWindowAssigner(WindowAssigner):
 
     @abstractmethod
     def merge_windows(
-        self, windows: Iterable[Any], callback: MergingWindowAssigner.MergeCallback
+        self, windows: Iterable[W], callback: MergingWindowAssigner.MergeCallback
     ) -> None:
         """Call ``callback.merge`` for each group of windows that become one."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from enum import Enum
-from typing import Any
+from typing import Any, Generic
 
 from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
+from flinkish.common.type_variables import T, W
 from flinkish.metrics import MetricGroup
 from flinkish.state.descriptors import StateDescriptor
 
@@ -30,7 +31,7 @@ class TriggerResult(Enum):
         return self.value[1]
 
 
-class Trigger(ABC):
+class Trigger(ABC, Generic[T, W]):
     """Says when a window fires.
 
     One object serves all windows; what it must remember of one goes into
@@ -81,32 +82,32 @@ class Trigger(ABC):
 
     @abstractmethod
     def on_element(
-        self, element: Any, timestamp: int | None, window: Any, ctx: Trigger.TriggerContext
+        self, element: T, timestamp: int | None, window: W, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
         """An element was added to ``window``; its event time is ``timestamp`` (ms, or None)."""
 
     @abstractmethod
     def on_processing_time(
-        self, time: int, window: Any, ctx: Trigger.TriggerContext
+        self, time: int, window: W, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
         """The clock has reached ``time``, for which there was a timer of ``window``."""
 
     @abstractmethod
-    def on_event_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
+    def on_event_time(self, time: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
         """The watermark has reached ``time``, for which there was a timer of ``window``."""
 
     def can_merge(self) -> bool:
         """Whether ``on_merge`` works; needed for sessions and other merging windows."""
         return False
 
-    def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
+    def on_merge(self, window: W, ctx: Trigger.OnMergeContext) -> None:
         """Windows were merged into ``window``: have its timers and state take their place."""
         raise UnsupportedOperationError(
             f"{type(self).__name__} cannot merge windows: implement on_merge, and can_merge"
         )
 
     @abstractmethod
-    def clear(self, window: Any, ctx: Trigger.TriggerContext) -> None:
+    def clear(self, window: W, ctx: Trigger.TriggerContext) -> None:
         """Forget ``window``: remove the state and timers that the trigger made for it."""
 
 

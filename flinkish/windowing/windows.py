@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import struct
 from abc import ABC, abstractmethod
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol
 
 from flinkish._core.time_window import TimeWindow
 from flinkish.common.elements import MAX_TIMESTAMP
+from flinkish.common.type_variables import T
 from flinkish.time.namespaces import NamespaceSerializer
 
 __all__ = [
@@ -88,18 +89,18 @@ class _Readable(Protocol):
     def read(self, size: int = ..., /) -> bytes: ...
 
 
-class TypeSerializer(ABC):
+class TypeSerializer(ABC, Generic[T]):
     """Turns one type of window into bytes and back; equal windows have equal bytes.
 
     Streams have ``write(bytes)`` and ``read(size)``, like ``io.BytesIO``.
     """
 
     @abstractmethod
-    def serialize(self, element: Any, stream: _Writable) -> None:
+    def serialize(self, element: T, stream: _Writable) -> None:
         """Write ``element``."""
 
     @abstractmethod
-    def deserialize(self, stream: _Readable) -> Any:
+    def deserialize(self, stream: _Readable) -> T:
         """Read what ``serialize`` wrote."""
 
 

@@ -16,7 +16,8 @@ IMPORTS = {
     "common.types": "Row RowKind",
     "common.watermark_strategy": "TimestampAssigner WatermarkStrategy",
     "datastream": (
-        "AsyncFunction AsyncRetryPredicate AsyncRetryStrategy "
+        "AllWindowFunction AsyncFunction AsyncRetryPredicate AsyncRetryStrategy "
+        "ProcessAllWindowFunction ProcessWindowFunction WindowFunction "
         "AggregateFunction CoProcessFunction FilterFunction FlatMapFunction "
         "KeyedCoProcessFunction KeyedProcessFunction KeySelector MapFunction OutputTag "
         "ProcessFunction ReduceFunction RuntimeContext TimeDomain TimerService"
@@ -30,7 +31,8 @@ IMPORTS = {
         "RetryPredicate"
     ),
     "datastream.functions": (
-        "AsyncBatchFunction AsyncFunction AsyncRetryPredicate AsyncRetryStrategy "
+        "AllWindowFunction AsyncBatchFunction AsyncFunction AsyncRetryPredicate "
+        "AsyncRetryStrategy ProcessAllWindowFunction ProcessWindowFunction WindowFunction "
         "AggregateFunction CoProcessFunction FilterFunction FlatMapFunction Function "
         "KeyedCoProcessFunction KeyedProcessFunction KeyedStateStore KeySelector MapFunction "
         "ProcessFunction ReduceFunction RuntimeContext SourceFunction TimerService"
@@ -43,6 +45,17 @@ IMPORTS = {
     ),
     "datastream.time_domain": "TimeDomain",
     "datastream.timerservice": "TimerService",
+    "datastream.window": (
+        "ContinuousEventTimeTrigger ContinuousProcessingTimeTrigger CountSlidingWindowAssigner "
+        "CountTrigger CountTumblingWindowAssigner CountWindow CountWindowSerializer "
+        "DynamicEventTimeSessionWindows DynamicProcessingTimeSessionWindows "
+        "EventTimeSessionWindows EventTimeTrigger GlobalWindow GlobalWindowSerializer "
+        "GlobalWindows MergingWindowAssigner NeverTrigger ProcessingTimeSessionWindows "
+        "ProcessingTimeTrigger PurgingTrigger SessionWindowTimeGapExtractor "
+        "SlidingEventTimeWindows SlidingProcessingTimeWindows TimeWindow TimeWindowSerializer "
+        "Trigger TriggerResult TumblingEventTimeWindows TumblingProcessingTimeWindows Window "
+        "WindowAssigner"
+    ),
     "metrics": "Counter Distribution Meter Metric MetricGroup",
 }
 NAMES = [(module, name) for module, names in IMPORTS.items() for name in names.split()]

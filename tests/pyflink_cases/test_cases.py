@@ -7,8 +7,12 @@ from typing import Any
 import pytest
 
 from flinkish.common import Row, StreamRecord
-from flinkish.testing import ProcessFunctionTestHarnesses
-from tests.pyflink_cases import collecting, counting, timing
+from flinkish.operators import WindowOperator, WindowOperatorBuilder
+from flinkish.testing import (
+    KeyedOneInputStreamOperatorTestHarness,
+    ProcessFunctionTestHarnesses,
+)
+from tests.pyflink_cases import collecting, counting, timing, windowing
 
 # PyFlink's modules that programs import names from.
 MODULES = {
@@ -22,6 +26,7 @@ MODULES = {
     "flinkish.datastream.state",
     "flinkish.datastream.time_domain",
     "flinkish.datastream.timerservice",
+    "flinkish.datastream.window",
 }
 
 
@@ -29,11 +34,11 @@ def harness_of(function: Any) -> Any:
     return ProcessFunctionTestHarnesses.for_keyed_process_function(function, lambda v: v[0])
 
 
-@pytest.mark.parametrize("module", [collecting, counting, timing])
+@pytest.mark.parametrize("module", [collecting, counting, timing, windowing])
 def test_the_cases_import_what_a_pyflink_program_does(module: Any) -> None:
     tree = ast.parse(Path(module.__file__).read_text())
     imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert imported <= MODULES
+    assert imported - {"collections.abc"} <= MODULES
     assert not any(isinstance(node, ast.Import) for node in ast.walk(tree))
 
 
@@ -193,3 +198,60 @@ def test_buffered() -> None:
     harness.process_watermark(35)
     assert harness.extract_output_values() == ["a", "b", "b2", "c"]
     assert harness.num_keyed_state_entries() == 1
+
+
+def windows_of(operator: WindowOperator, *elements: Any) -> Any:
+    """A harness that has seen elements whose second field is a number, at that time."""
+    harness = KeyedOneInputStreamOperatorTestHarness(operator, lambda value: value[0])
+    harness.open()
+    for element in elements:
+        harness.process_element(element[:2], element[-1])
+    return harness
+
+
+def test_count_window_elements() -> None:
+    operator = WindowOperatorBuilder(windowing.MINUTES).process(windowing.CountWindowElements())
+    harness = windows_of(operator, ("a", 1), ("a", 2), ("a", 59_999), ("b", 60_000))
+    harness.process_watermark(200_000)
+    assert harness.extract_output_values() == [
+        ("a", 0, 60_000, 3, 1),
+        ("b", 60_000, 120_000, 1, 1),
+    ]
+    assert harness.get_side_output(windowing.LARGE) == [StreamRecord("a", 59_999)]
+    assert harness.num_keyed_state_entries() == 0
+
+
+def test_sliding_sums() -> None:
+    operator = WindowOperatorBuilder(windowing.LAST_HOUR).apply(windowing.SumOfWindow())
+    harness = windows_of(operator, ("a", 1, 0), ("a", 2, 301_000))
+    harness.process_watermark(1 << 50)
+    sums = [total for _, _, total in harness.extract_output_values()]
+    assert sums == [1, *[3] * 11, 2]
+
+
+def test_aggregate_and_reduce() -> None:
+    builder = WindowOperatorBuilder(windowing.MINUTES)
+    for operator, expected in (
+        (builder.aggregate(windowing.Average()), [2.0]),
+        (builder.reduce(windowing.Larger()), [("a", 3)]),
+        (builder.reduce(windowing.Larger(), windowing.SumOfWindow()), [("a", 59_999, 3)]),
+    ):
+        harness = windows_of(operator, ("a", 1), ("a", 2), ("a", 3))
+        harness.process_watermark(60_000)
+        assert harness.extract_output_values() == expected
+
+
+def test_dynamic_sessions() -> None:
+    operator = WindowOperatorBuilder(windowing.SESSIONS).apply(windowing.SumOfWindow())
+    harness = windows_of(operator, ("a", 10, 0), ("a", 5, 8), ("a", 1, 20))
+    harness.process_watermark(100)
+    assert harness.extract_output_values() == [("a", 12, 15), ("a", 20, 1)]
+
+
+def test_own_assigner_and_trigger() -> None:
+    operator = WindowOperatorBuilder(windowing.Halves()).apply(windowing.SumOfWindow())
+    harness = windows_of(operator, *[("a", number) for number in (2, 4, 6, 8, 3)])
+    assert harness.extract_output_values() == [("a", 999, 12)], "at the third"
+    harness.process_watermark(5_000)
+    assert harness.extract_output_values()[1:] == [("a", 99, 3), ("a", 999, 20)]
+    assert harness.num_event_time_timers() == harness.num_keyed_state_entries() == 0

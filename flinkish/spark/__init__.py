@@ -17,6 +17,7 @@ from flinkish.spark.async_context import idempotency_key
 from flinkish.spark.async_data_stream import AsyncDataStream
 from flinkish.spark.async_map import async_map
 from flinkish.spark.data_stream import DataStream, KeyedStream, ProcessedStream
+from flinkish.spark.limits import Adaptive, Concurrency, Rate
 from flinkish.spark.plan import StateSettings
 from flinkish.spark.session import SETTINGS, configure
 from flinkish.spark.source import register_source
@@ -25,10 +26,13 @@ from flinkish.spark.windowed_stream import WindowedStream
 
 __all__ = [
     "SETTINGS",
+    "Adaptive",
     "AsyncDataStream",
+    "Concurrency",
     "DataStream",
     "KeyedStream",
     "ProcessedStream",
+    "Rate",
     "StateSettings",
     "TaskResults",
     "WindowedStream",

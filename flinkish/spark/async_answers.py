@@ -30,7 +30,7 @@ ERROR = "error"
 ERROR_TYPE = pa.struct([("type", pa.string()), ("message", pa.string()), ("attempts", pa.int32())])
 
 # What each task counts; sums of them are observed by Spark.
-COUNTERS = ("rows", "results", "failed", "dropped", "timed_out", "retried")
+COUNTERS = ("rows", "results", "failed", "dropped", "timed_out", "retried", "saved")
 COUNTS_COLUMN = "__flinkish_counts"
 
 

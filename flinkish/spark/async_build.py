@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql import DataFrame, Observation
@@ -19,15 +20,17 @@ from flinkish.functions import AsyncRetryStrategy
 from flinkish.operators.async_invokers import function_name
 from flinkish.spark.async_answers import COUNTERS, COUNTS_COLUMN, ERROR, OnError
 from flinkish.spark.async_context import KeyOf
+from flinkish.spark.async_layers import CallLayer
 from flinkish.spark.async_operator import AnswerOperator, WarmUp
 from flinkish.spark.async_plan import AsyncPlan
 from flinkish.spark.async_stamps import Stamped
+from flinkish.spark.call_layers import ledger_layer
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.schemas import arrow_schema, output_schema
 from flinkish.spark.task_plan import SideOutput
 from flinkish.spark.tasks import Schema, TaskResults
 
-__all__ = ["MakeOperator", "call_rows", "name_of"]
+__all__ = ["MakeOperator", "call_rows", "name_of", "with_ledger"]
 
 _ERROR_COLUMN = StructField(
     ERROR,
@@ -54,6 +57,7 @@ class MakeOperator:
     on_failure: Callable[[Any, BaseException, int], Any] | None
     key_of: KeyOf | None = None
     warmup: int = 0
+    layers: tuple[CallLayer, ...] = ()
     definition: str = field(default_factory=lambda: secrets.token_hex(16))
 
     def __call__(self) -> AnswerOperator:
@@ -66,8 +70,35 @@ class MakeOperator:
             retry=self.retry,
             on_failure=self.on_failure,
             key_of=self.key_of,
+            layers=self.layers,
             warm_up=WarmUp(self.definition, self.warmup) if self.warmup else None,
         )
+
+
+def with_ledger(
+    make: MakeOperator,
+    frame: DataFrame,
+    name: str,
+    schema: Schema,
+    path: str | os.PathLike[str],
+    settings: Mapping[str, Any],
+) -> MakeOperator:
+    """The same, its results kept in a ledger, which is outside of limits: to look costs no call."""
+    layer = ledger_layer(
+        path,
+        make.fn,
+        name,
+        arrow_schema(output_schema(schema, f"the output schema of {name!r}")),
+        {"input": frame.schema.simpleString(), "settings": dict(settings)},
+        make.retry,
+        schema if isinstance(schema, TypeInformation) else None,
+        _time_zone(frame),
+    )
+    return replace(make, layers=(layer, *make.layers))
+
+
+def _time_zone(frame: DataFrame) -> str:
+    return frame.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
 
 
 def name_of(fn: Any) -> str:
@@ -108,7 +139,7 @@ def call_rows(
         output=arrow_schema(output),
         output_type=schema if isinstance(schema, TypeInformation) else None,
         sides=tuple(side for side, _ in sides),
-        time_zone=frame.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC",
+        time_zone=_time_zone(frame),
         job_parameters=dict(job_parameters or {}),
         rows=rows,
         stamps=None if stamped is None else stamped.stamps,

@@ -34,6 +34,10 @@ class CallLayer(Protocol):
         """
         ...
 
+    def num_saved(self) -> int:
+        """How many calls this task did not have to make so far."""
+        ...
+
     async def call(self, function: Callable[[Any], Awaitable[Any]], row: Any) -> Any:
         """What ``await function(row)`` gives."""
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args, overload
 
@@ -12,8 +13,10 @@ from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, Unkn
 from flinkish.common.output_tag import OutputTag
 from flinkish.functions import AsyncRetryStrategy
 from flinkish.spark.async_answers import OnError, keep_failure
-from flinkish.spark.async_build import MakeOperator, call_rows, name_of
+from flinkish.spark.async_build import MakeOperator, call_rows, name_of, with_ledger
 from flinkish.spark.async_context import KeyOf, key_maker
+from flinkish.spark.call_layers import limit_layers
+from flinkish.spark.limits import Concurrency, Rate
 from flinkish.spark.tasks import Schema, TaskResults
 
 __all__ = ["async_map"]
@@ -29,9 +32,13 @@ def async_map(
     capacity: int = 100,
     timeout: DurationLike | None = None,
     retry: AsyncRetryStrategy | None = None,
+    rate: Rate | str | None = None,
+    concurrency: Concurrency | int | None = None,
     on_error: OnError = "fail",
     idempotency_key: str | Sequence[str] | None = None,
     warmup: DurationLike | None = None,
+    ledger: str | os.PathLike[str] | None = None,
+    ledger_settings: Mapping[str, Any] | None = None,
     name: str | None = None,
     observation: Observation | None = None,
     job_parameters: Mapping[str, str] | None = None,
@@ -48,9 +55,13 @@ def async_map(
     capacity: int = 100,
     timeout: DurationLike | None = None,
     retry: AsyncRetryStrategy | None = None,
+    rate: Rate | str | None = None,
+    concurrency: Concurrency | int | None = None,
     on_error: OutputTag,
     idempotency_key: str | Sequence[str] | None = None,
     warmup: DurationLike | None = None,
+    ledger: str | os.PathLike[str] | None = None,
+    ledger_settings: Mapping[str, Any] | None = None,
     name: str | None = None,
     observation: Observation | None = None,
     job_parameters: Mapping[str, str] | None = None,
@@ -66,9 +77,13 @@ def async_map(
     capacity: int = 100,
     timeout: DurationLike | None = None,
     retry: AsyncRetryStrategy | None = None,
+    rate: Rate | str | None = None,
+    concurrency: Concurrency | int | None = None,
     on_error: OnError | OutputTag = "fail",
     idempotency_key: str | Sequence[str] | None = None,
     warmup: DurationLike | None = None,
+    ledger: str | os.PathLike[str] | None = None,
+    ledger_settings: Mapping[str, Any] | None = None,
     name: str | None = None,
     observation: Observation | None = None,
     job_parameters: Mapping[str, str] | None = None,
@@ -86,6 +101,9 @@ def async_map(
     capacity: rows under way at once in a task, and with that the most calls.
     timeout: for a row with all its attempts; None for none.
     retry: which errors and results are worth another attempt, and when; needs a timeout.
+    rate: how many calls, attempts counted one by one, are started a time: ``Rate("500/s")`` or its
+        text.  It holds for all partitions together, unless it says ``scope="worker"``.
+    concurrency: how many calls are under way at once, of all partitions; likewise.
     on_error: what becomes of a row that failed for good, be it that the call raised or timed out,
         or that its result does not fit ``schema``:
 
@@ -100,10 +118,15 @@ def async_map(
         names the call, by these columns and ``name``: always the same, for services that answer a
         call they know once.
     warmup: how long each worker takes to come from one row at once to ``capacity``.
+    ledger: a directory, on any file system that pyarrow or fsspec know, in which results are
+        written down as they come.  A job that is started again calls only for rows whose results
+        are not there, and counts the others as saved.  Results of another ``fn``, ``name``,
+        ``schema``, input schema or ``ledger_settings`` do not count.
+    ledger_settings: what else results depend on, such as the version of a model.
     name: of the operator, for messages and counters; by default that of the function.  In one
         stream every operator needs a name of its own.
     observation: gets the counters of a batch DataFrame: rows, results, failed, dropped, timed_out,
-        retried.  Those of a stream are in the progress of its query, as the observed metrics
+        retried, saved.  Those of a stream are in the progress of its query, as the observed metrics
         ``flinkish.<name>``.
     job_parameters: for ``runtime_context.get_job_parameter``.
 
@@ -133,7 +156,10 @@ def async_map(
         on_failure=None if on_error == "fail" else keep_failure,
         key_of=_key_of(idempotency_key, frame, name),
         warmup=0 if warmup is None else to_millis(warmup, "warmup", minimum=0),
+        layers=limit_layers(frame, rate, concurrency),
     )
+    if ledger is not None:
+        make = with_ledger(make, frame, name, schema, ledger, ledger_settings or {})
     answers = call_rows(
         frame,
         make,

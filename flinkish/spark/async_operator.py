@@ -87,6 +87,7 @@ class AnswerOperator(AsyncWaitOperator):
             "failed": seen.failed,
             "timed_out": seen.timed_out,
             "retried": seen.retried,
+            "saved": sum(layer.num_saved() for layer in self._layers),
         }
         self.output.emit(StreamRecord(Counts(counts)))
 

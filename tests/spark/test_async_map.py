@@ -99,6 +99,7 @@ def test_errors_that_are_dropped_are_counted(spark: SparkSession) -> None:
         "dropped": 4,
         "timed_out": 1,
         "retried": 0,
+        "saved": 0,
     }
 
 

@@ -116,6 +116,9 @@ class Turnstile:
         self.permits: Any = None
         self.blocking = threading.Semaphore(self.at_once)
 
+    def num_saved(self) -> int:
+        return 0
+
     def num_waiting(self) -> int:
         return self.waiting
 

@@ -87,6 +87,7 @@ def test_every_row_has_its_result(fn: Any, mode: str) -> None:
         "dropped": 0,
         "timed_out": 0,
         "retried": 0,
+        "saved": 0,
     }
 
 
@@ -162,6 +163,7 @@ def test_bad_rows_are_dropped_and_counted(mode: str) -> None:
         "dropped": 4,
         "timed_out": 1,
         "retried": 0,
+        "saved": 0,
     }
 
 

@@ -65,13 +65,13 @@ def test_a_second_run_calls_for_what_the_first_did_not(tmp_path: Path) -> None:
     first.close()
     first.close()
     assert sorted(calls.made) == list(range(50))
-    assert first.num_waiting() == first.saved == 0
+    assert first.num_waiting() == first.num_saved() == 0
     second = opened(tmp_path)
     again = run(second, calls, range(80))
     second.close()
     assert again[:50] == answers
     assert sorted(calls.made[50:]) == list(range(50, 80))
-    assert second.saved == 50
+    assert second.num_saved() == 50
 
 
 def test_plain_functions_on_threads(tmp_path: Path) -> None:

@@ -67,9 +67,8 @@ class LedgerLayer:
         self._thread = threading.Thread(target=self._write, name="flinkish-ledger", daemon=True)
         self._thread.start()
 
-    @property
-    def saved(self) -> int:
-        """Calls that this task did not have to make."""
+    def num_saved(self) -> int:
+        """As declared."""
         return self._index.saved - self._saved_before
 
     def num_waiting(self) -> int:

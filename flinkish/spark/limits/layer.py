@@ -61,6 +61,10 @@ class LimitLayer:
         """As declared."""
         return self._limiter.num_waiting()
 
+    def num_saved(self) -> int:
+        """As declared: none ever."""
+        return 0
+
     async def call(self, function: Callable[[Any], Awaitable[Any]], row: Any) -> Any:
         """As declared."""
         return await self._limiter.call(function, row)

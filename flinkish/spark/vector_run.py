@@ -19,7 +19,7 @@ from flinkish.spark.packing import write_payload
 from flinkish.spark.plan import EVENT_TIME, MAIN
 from flinkish.spark.schemas import arrow_schema
 from flinkish.spark.type_mapping import row_schema
-from flinkish.spark.vector_packing import pane_schema
+from flinkish.spark.vector_packing import combines_rows, pane_schema
 from flinkish.spark.vector_plan import PANE_BEGIN, RECORD
 
 __all__ = ["VectorRun"]
@@ -40,7 +40,7 @@ class VectorRun(OperatorRun):
         self._window = VectorWindow(
             self.backend, plan.vector.spec, plan.vector.aggregates_of(plan.schema)
         )
-        self._panes = pane_schema(plan) if plan.vector.combines else None
+        self._panes = pane_schema(plan) if combines_rows(plan) else None
         self._late: list[bytes] = []
 
     def close(self) -> None:
@@ -56,13 +56,12 @@ class VectorRun(OperatorRun):
 
     def process(self, payloads: Iterable[bytes]) -> None:
         """Take packed rows, or records of panes."""
+        if self._panes is None:
+            super().process(payloads)
+            return
         for payload in payloads:
-            if self._panes is not None:
-                batch = unpack_payload(payload, self._panes)
-                self.merge_panes(batch, self.key_rows(batch))
-            else:
-                batch = unpack_payload(payload, self._plan.packed_schema)
-                self.process_rows(batch, self.key_rows(batch))
+            batch = unpack_payload(payload, self._panes)
+            self.merge_panes(batch, self.key_rows(batch))
 
     def merge_panes(self, batch: pa.RecordBatch, rows: npt.NDArray[np.uint32]) -> None:
         """Take records of panes with the table's rows of their keys."""

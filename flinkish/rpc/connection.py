@@ -15,6 +15,7 @@ import select
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import NoReturn, Protocol
 
 from flinkish._core.framing import FrameCutter, FrameKind, FrameSink
@@ -36,7 +37,7 @@ __all__ = ["Connection", "ConnectionOwner"]
 
 READABLE = select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR
 EARLY_LIMIT = 65536  # bytes that a stranger may send before it has proved itself
-LINGER = 1.0  # seconds that a closing connection tries to get rid of what was sent
+LINGER = 1.0  # seconds in which the peer of a closing connection must take in something
 REASON_LIMIT = 2000  # characters of a farewell
 
 
@@ -361,13 +362,21 @@ class Connection(Outflow):
         if self.error is not None or self._farewell is not None:
             return
         self._goodbye = reason
-        self._farewell = self._io.call_later(LINGER, self._left)
+        self._linger(self.backlog + len(self._cipher) + 1)
         if self._tls is not None and not self._tls.established:
             self._left()
             return
         self.put_control(FrameKind.GOODBYE, reason.encode()[:REASON_LIMIT])
         self._visit()
         self._maybe_leave()
+
+    def _linger(self, before: int) -> None:
+        """Go on while the peer takes in what was sent."""
+        left = self.backlog + len(self._cipher)
+        if left < before:
+            self._farewell = self._io.call_later(LINGER, partial(self._linger, left))
+        else:
+            self._left()
 
     def _maybe_leave(self) -> None:
         if self._farewell is not None and not self.backlog and not self._cipher:

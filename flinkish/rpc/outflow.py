@@ -27,7 +27,7 @@ from flinkish.rpc.tls import TlsSession
 __all__ = ["Outflow"]
 
 ROUNDS = 16  # batches that a sender carries away for others before the I/O thread takes over
-CIPHER_LIMIT = 1 << 20  # encrypted bytes that wait for the socket before more are encrypted
+CIPHER_CHUNK = 128 * 1024  # bytes that are encrypted before they are written
 
 
 class Outflow(FrameBuffer):
@@ -125,13 +125,22 @@ class Outflow(FrameBuffer):
         self._maybe_leave()
 
     def _encrypt(self) -> None:
-        """As the flusher, on the I/O thread: a batch becomes one TLS record, or a few."""
-        assert self._tls is not None
-        while self.advance(self._tls.encrypt(self)):
-            if self._tls.outgoing.pending > CIPHER_LIMIT:
+        """As the flusher, on the I/O thread: a batch becomes one TLS record, or a few.
+
+        A large one is written while the rest waits, so that the peer can begin with it.
+        """
+        tls, more = self._tls, True
+        assert tls is not None
+        while more:
+            with memoryview(self) as out:
+                size = tls.encrypt(out[:CIPHER_CHUNK])
+            more = self.advance(size)
+            if more and tls.outgoing.pending < CIPHER_CHUNK:
+                continue
+            self._write_cipher()
+            if more and self._cipher:
                 self._blocked = True
-                break
-        self._write_cipher()
+                return
 
     def _write_cipher(self) -> None:
         assert self._tls is not None
@@ -146,8 +155,6 @@ class Outflow(FrameBuffer):
                 self._watch(True)
                 return
             self._cipher = self._cipher[size:]
-        if self._blocked:
-            self._watch(True)  # come back and encrypt what is left
 
     # --- waiting for credit
 

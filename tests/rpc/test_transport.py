@@ -1,5 +1,6 @@
 """Connections between two transports of one process."""
 
+import select
 import threading
 from concurrent.futures import Future
 from dataclasses import FrozenInstanceError
@@ -91,6 +92,40 @@ def test_one_connection_for_all_who_dial() -> None:
         assert len({future.result(20) for future in futures}) == 1
         assert two.dial() is futures[0].result()
         assert two.client.statistics().dialed == two.server.statistics().accepted == 1
+
+
+def test_a_socket_that_is_full_for_a_while(way: dict[str, Any]) -> None:
+    """The rest waits for room and comes in order, whatever was sent meanwhile; so does the end."""
+    with pair(**without_name(way)) as two:
+        there = two.dial()
+        until(lambda: bool(two.there.connected))
+        back = two.there.connected[0]
+        io, fd = there._io, there._sock.fileno()
+        io.post(lambda: io.modify(fd, 0))  # deaf
+        for call in range(30):
+            back.send(REPLY, 0, 0, call, bytes([call]) * 500_000)
+        until(lambda: back._blocked, "the socket is full")
+        back.send(REPLY, 0, 0, 30, b"last")
+        back.close("after all that")
+        io.post(lambda: io.modify(fd, select.EPOLLIN))
+        until(lambda: bool(two.here.lost))
+        assert "after all that" in str(two.here.lost[0][1])
+        assert [frame[4] for frame in two.here.frames] == list(range(31))
+        assert all(set(frame[5]) == {frame[4]} for frame in two.here.frames[:30])
+
+
+def test_who_takes_nothing_in_is_left() -> None:
+    with pair(unix_sockets=False) as two:
+        there = two.dial()
+        until(lambda: bool(two.there.connected))
+        there._io.post(lambda: there._io.modify(there._sock.fileno(), 0))  # deaf
+        back = two.there.connected[0]
+        for call in range(30):
+            back.send(REPLY, 0, 0, call, bytes(500_000))
+        back.close("enough")
+        until(lambda: bool(two.there.lost))
+        assert "was closed: enough" in str(two.there.lost[0][1])
+        there._io.post(lambda: there._io.modify(there._sock.fileno(), select.EPOLLIN))
 
 
 def test_localhost_is_one_address() -> None:

@@ -66,12 +66,23 @@ cdef class RemoteAsk(AskFuture):
     cdef Session session
     cdef uint64_t call                 # 0 when it is not in the session's table
 
-cdef class RemotePort(Port):
+# A link as its user sees it; never changes, so that a call uses one of them from end to end.
+cdef class Route:
     cdef readonly Session session
-    cdef readonly object peer          # what the slow half needs to connect again
     cdef uint32_t link
     cdef frozenset absent              # numbers of methods that the endpoint does not have
+
+# The way to an endpoint: the present route, and how to find another one when the connection is
+# lost.  Shared by all gateways that were made of one.
+cdef class Way:
+    cdef readonly Route route
+    cdef object again                  # called with the way, once for each loss; or None
+    cdef bint searching
+    cdef int search(self) except -1
+
+cdef class RemotePort(Port):
+    cdef readonly Way way
     cdef uint32_t generation
-    cdef int _ready(self, Procedure procedure) except -1
-    cdef int _send(self, Procedure procedure, int kind, uint64_t call, object payload,
-                   int64_t millis) except -1
+    cdef Route _ready(self, Procedure procedure)
+    cdef int _send(self, Route route, Procedure procedure, int kind, uint64_t call,
+                   object payload, int64_t millis) except -1

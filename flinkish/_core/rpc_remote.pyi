@@ -1,5 +1,6 @@
 """Calls that cross a connection."""
 
+from collections.abc import Callable
 from typing import Any
 
 from typing_extensions import disjoint_base
@@ -57,19 +58,32 @@ class RemoteAsk(AskFuture):
     def age_ms(self) -> int: ...
 
 @disjoint_base
+class Route:
+    """A link that was opened."""
+
+    @property
+    def session(self) -> Session: ...
+    def __init__(self, session: Session, link: int, absent: frozenset[int]) -> None: ...
+
+@disjoint_base
+class Way:
+    """The way to an endpoint of another process."""
+
+    @property
+    def route(self) -> Route: ...
+    def __init__(self, route: Route, again: Callable[[Way], object] | None) -> None: ...
+    def found(self, route: Route) -> None: ...
+    def not_found(self, for_ever: bool) -> None: ...
+
+@disjoint_base
 class RemotePort(Port):
     """Sends to an endpoint at the other side of a connection."""
 
     @property
-    def session(self) -> Session: ...
-    @property
-    def peer(self) -> Any: ...
+    def way(self) -> Way: ...
     def __init__(
         self,
-        session: Session,
-        link: int,
-        absent: frozenset[int],
-        peer: Any,
+        way: Way,
         home: Any,
         address: str,
         hostname: str,

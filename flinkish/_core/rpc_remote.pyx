@@ -284,45 +284,85 @@ cdef class RemoteAsk(AskFuture):
         return words().age_ms(self.deadline_ms, self.timeout_ms)
 
 
-cdef class RemotePort(Port):
-    """Sends to an endpoint at the other side of a connection."""
+cdef class Route:
+    """A link that was opened: the number by which calls over ``session`` name it."""
 
-    def __init__(self, Session session not None, uint32_t link, frozenset absent not None, peer,
-                 home, str address not None, str hostname not None, token, int64_t timeout_ms,
-                 Deadlines deadlines not None, bint capture=False):
-        Port.__init__(self, home, address, hostname, token, timeout_ms, deadlines, capture)
+    def __init__(self, Session session not None, uint32_t link, frozenset absent not None):
         self.session = session
         self.link = link
         self.absent = absent
-        self.peer = peer
+
+
+cdef class Way:
+    """The way to an endpoint of another process.
+
+    When its connection is lost, ``again(way)`` is called by the next call, which fails
+    nevertheless; it is to call ``found`` or ``not_found`` some time.
+    """
+
+    def __init__(self, Route route not None, again):
+        self.route = route
+        self.again = again
+
+    def found(self, Route route not None):
+        """Calls take this route from now on."""
+        self.route = route
+        self.searching = False
+
+    def not_found(self, bint for_ever):
+        """There is no other route now; the next call looks again, unless it is in vain."""
+        if for_ever:
+            self.again = None
+        self.searching = False
+
+    cdef int search(self) except -1:
+        cdef bint first
+        with cython.critical_section(self):
+            first = not self.searching and self.again is not None
+            self.searching = True
+        if first:
+            self.again(self)
+        return 0
+
+
+cdef class RemotePort(Port):
+    """Sends to an endpoint at the other side of a connection."""
+
+    def __init__(self, Way way not None, home, str address not None, str hostname not None, token,
+                 int64_t timeout_ms, Deadlines deadlines not None, bint capture=False):
+        Port.__init__(self, home, address, hostname, token, timeout_ms, deadlines, capture)
+        self.way = way
         self.generation = fork_generation()
 
     def with_timeout(self, int64_t timeout_ms):
         """The same with another time limit."""
-        return RemotePort(self.session, self.link, self.absent, self.peer, self.home, self.address,
-                          self.hostname, self.token, timeout_ms, self.deadlines, self.capture)
+        return RemotePort(self.way, self.home, self.address, self.hostname, self.token,
+                          timeout_ms, self.deadlines, self.capture)
 
-    cdef int _ready(self, Procedure procedure) except -1:
+    cdef Route _ready(self, Procedure procedure):
+        cdef Route route = self.way.route
         if self.generation != fork_generation():
             raise words().forked(self)
         if procedure.local:
             raise words().only_local(procedure, self.address)
-        if self.absent and procedure.number in self.absent:
+        if route.absent and procedure.number in route.absent:
             raise words().absent_method(procedure, self.address)
-        return 0
+        if route.session.lost is not None:
+            self.way.search()
+        return route
 
-    cdef int _send(self, Procedure procedure, int kind, uint64_t call, object payload,
-                   int64_t millis) except -1:
+    cdef int _send(self, Route route, Procedure procedure, int kind, uint64_t call,
+                   object payload, int64_t millis) except -1:
         cdef bytes data = <bytes?>payload
-        return self.session.out.send_frame(
-            kind, 0, procedure.number, self.link, call, <const uint8_t*>PyBytes_AS_STRING(data),
+        return route.session.out.send_frame(
+            kind, 0, procedure.number, route.link, call, <const uint8_t*>PyBytes_AS_STRING(data),
             PyBytes_GET_SIZE(data), True, millis)
 
     cdef int _tell(self, Procedure procedure, tuple arguments) except -1:
-        self._ready(procedure)
+        cdef Route route = self._ready(procedure)
         payload = encode(procedure, arguments, self.address)
         try:
-            self._send(procedure, FRAME_TELL, 0, payload, -1)
+            self._send(route, procedure, FRAME_TELL, 0, payload, -1)
         except Exception as error:
             if words().is_own_fault(error):
                 raise
@@ -331,8 +371,7 @@ cdef class RemotePort(Port):
 
     cdef AskFuture _ask(self, Procedure procedure, tuple arguments, int64_t millis, bint wake):
         cdef RemoteAsk ask = RemoteAsk.__new__(RemoteAsk)
-        cdef object payload
-        self._ready(procedure)
+        cdef Route route = self._ready(procedure)
         payload = encode(procedure, arguments, self.address)
         ask.port = self
         ask.procedure = procedure
@@ -340,8 +379,8 @@ cdef class RemotePort(Port):
             ask.place = words().place()
         self.deadlines.start(ask, millis)
         try:
-            self.session.enter(ask)
-            self._send(procedure, FRAME_ASK, ask.call, payload, millis)
+            route.session.enter(ask)
+            self._send(route, procedure, FRAME_ASK, ask.call, payload, millis)
         except Exception as error:
             if words().is_own_fault(error):
                 ask.settle(FUTURE_CANCELLED, None)

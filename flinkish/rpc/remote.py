@@ -18,7 +18,7 @@ from flinkish._core.framing import FrameSink
 from flinkish._core.rpc_calls import Port, Procedure
 from flinkish._core.rpc_future import RpcFuture
 from flinkish._core.rpc_inbox import Inbox
-from flinkish._core.rpc_remote import Link, RemotePort, Session
+from flinkish._core.rpc_remote import Link, RemotePort, Route, Session, Way
 from flinkish.common.errors import (
     HandshakeError,
     RpcConnectionError,
@@ -136,10 +136,7 @@ class Remote:
 
         def opened(session: Session, reply: OpenReply) -> None:
             port = RemotePort(
-                session,
-                reply.link,
-                frozenset(reply.absent),
-                address,
+                Way(_route(session, reply), again),
                 service,
                 f"{address.service}/user/rpc/{reply.endpoint}",
                 address.host or "",
@@ -149,6 +146,24 @@ class Remote:
                 service.captures,
             )
             future.set_result(proxy_of(gateway, port))
+
+        def again(way: Way) -> None:
+            """The connection was lost: open the link anew, if it is still the same process."""
+            before = way.route.session.connection.peer.incarnation
+            searched: RpcFuture[None] = RpcFuture()
+
+            def found(session: Session, reply: OpenReply) -> None:
+                if session.connection.peer.incarnation != before:
+                    way.not_found(for_ever=True)
+                else:
+                    way.found(_route(session, reply))
+
+            def ended(searched: RpcFuture[None]) -> None:
+                if not searched.cancelled() and searched.exception() is not None:
+                    way.not_found(for_ever=service.is_closed)
+
+            searched.add_done_callback(ended)
+            self._open(address, request, searched, found)
 
         self._open(address, request, future, opened)
         return future
@@ -254,6 +269,10 @@ class Remote:
             with self._lock:
                 self._links[key] = number
         return OpenReply(inbox.name, number, absent)
+
+
+def _route(session: Session, reply: OpenReply) -> Route:
+    return Route(session, reply.link, frozenset(reply.absent))
 
 
 def _not_connected(address: RpcAddress, error: BaseException) -> BaseException:

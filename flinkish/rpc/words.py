@@ -341,7 +341,7 @@ def peer_lost(cause: Exception, address: str, method: str, age_ms: int) -> Excep
     after = f" after {age_ms} ms" if age_ms else ""
     error = PeerLostError(
         f"[{method}] at [{address}] got no answer{after}: {cause}. Whether it was carried out is "
-        "not known; connect again to go on",
+        "not known. Further calls connect again while the same process runs there",
         address=address,
     )
     error.__cause__ = cause

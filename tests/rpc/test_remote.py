@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -446,3 +447,38 @@ def test_a_wait_for_credit_ends_with_its_time_limit() -> None:
             gate.set()
         assert [len(future.result(SOON)) for future in errors] == [4_000] * 3
         assert counter.noted == []
+
+
+def test_a_gateway_finds_its_endpoint_again(server: RpcService, client: RpcService) -> None:
+    """After the connection was lost, not the process; nothing is sent twice."""
+    counter, gateway = far(server, client)
+    patient: Any = gateway
+    again = patient.with_timeout("5 seconds")
+    assert gateway.add(1).result(SOON) == 1
+    (connection,) = client.transport().connections()
+    under_way = gateway.never()
+    connection.close("lost on purpose")
+    assert isinstance(under_way.exception(SOON), RecipientUnreachableError)
+    assert isinstance(gateway.add(100).exception(SOON), RecipientUnreachableError)
+    within(SOON, lambda: again.echo(1).exception(SOON) is None)
+    assert gateway.add(1).result(SOON) == 2
+    assert counter.total == 2
+
+
+def test_a_service_made_anew_is_another_one(client: RpcService) -> None:
+    first = RpcService("server", host="127.0.0.1", secret=SECRET)
+    port = first.port
+    _, gateway = far(first, client)
+    assert gateway.add(1).result(SOON) == 1
+    first.close()
+    with RpcService("server", host="127.0.0.1", port=port or 0, secret=SECRET) as second:
+        counter, _ = started(second)
+        for _ in range(50):
+            assert isinstance(gateway.add(1).exception(SOON), RecipientUnreachableError)
+            time.sleep(0.005)
+        within(SOON, lambda: _can_connect(client, counter))
+        assert counter.total == 0
+
+
+def _can_connect(client: RpcService, counter: Counter) -> bool:
+    return client.connect(counter.address, CounterGateway).exception(SOON) is None

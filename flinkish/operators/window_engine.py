@@ -18,7 +18,6 @@ from flinkish._core.windowed_merging import MergingWindowedProcess
 from flinkish._core.windowed_process import WindowedProcess
 from flinkish.common.errors import UnsupportedOperationError
 from flinkish.common.output_tag import OutputTag
-from flinkish.common.typeinfo import Types
 from flinkish.functions.runtime_context import RuntimeContext
 from flinkish.functions.window import (
     ProcessAllWindowFunction,
@@ -26,8 +25,7 @@ from flinkish.functions.window import (
 )
 from flinkish.operators.window_definition import AGGREGATE, ELEMENTS, REDUCE, WindowDefinition
 from flinkish.operators.window_stores import AssignerContext, MergingWindowStore, StateStore
-from flinkish.state.backend import KeyedStateBackend
-from flinkish.state.descriptors import ListStateDescriptor, ValueStateDescriptor
+from flinkish.state.backend import KeyedStateBackend, StateDeclaration
 from flinkish.time.domain import TimeDomain
 from flinkish.windowing import (
     CumulativeEventTimeWindows,
@@ -139,7 +137,6 @@ def make_window_engine(
     only.
     """
     table = backend.table
-    assigner = definition.assigner
     merging = definition.is_merging
     triggers = WindowTriggerContext(
         table, timers, backend.state, runtime_context.get_metrics_group()
@@ -163,29 +160,32 @@ def make_window_engine(
     )
     if not merging:
         return WindowedProcess(*arguments)
-    # What the cell means depends on the windows: others must not be taken for them.
-    kind = window_namespaces(definition)
-    descriptor = ValueStateDescriptor(f"merging-{kind}-set", Types.PICKLED_BYTE_ARRAY())
-    found = backend.cell_of(descriptor)
-    assert callable(assigner.merge_windows)  # type: ignore[attr-defined]
-    return MergingWindowedProcess(*arguments, found)
+    return MergingWindowedProcess(
+        *arguments, _cell(backend, "window-set", "set", window_namespaces(definition))
+    )
 
 
 def _contents(
     definition: WindowDefinition, backend: KeyedStateBackend, names: Sequence[str] | None
 ) -> WindowContents:
     keeps = ELEMENTS if definition.evictor is not None else definition.keeps
-    # Rows are kept by position, so their fields are part of the type.
-    kept = anything = Types.PICKLED_BYTE_ARRAY()
-    if names is not None:
-        kept = Types.ROW_NAMED([*names], [anything] * len(names))
+    # Whoever restarts with other windows, or other rows in them, must not take these for those:
+    # the windows are in the type, and so are the fields of rows, which are kept by position.
+    what = "anything" if names is None else f"rows of {', '.join(names)}"
+    where = "merging " if definition.is_merging else ""
+    cell = _cell(
+        backend, "window-contents", keeps, f"{what} in {where}{window_namespaces(definition)}"
+    )
     if keeps == ELEMENTS:
-        cell = backend.cell_of(ListStateDescriptor("window-contents", kept))
         return ElementContents(backend.table, cell, names)
-    cell = backend.cell_of(ValueStateDescriptor(f"window-contents-{keeps}", kept))
     if keeps == REDUCE:
         return ReducedContents(backend.table, cell, names, definition.fold.reduce)
     return AggregatedContents(backend.table, cell, names, definition.fold)
+
+
+def _cell(backend: KeyedStateBackend, name: str, kind: str, type_name: str) -> int:
+    (cell,) = backend.reconcile([StateDeclaration(name, kind, type_name, False)])
+    return cell
 
 
 def _plan(definition: WindowDefinition, context: AssignerContext) -> _Plan:

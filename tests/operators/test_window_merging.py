@@ -330,10 +330,21 @@ def test_windows_of_another_kind_are_not_taken_for_these() -> None:
     other = KeyedOneInputStreamOperatorTestHarness(
         Builder(TumblingEventTimeWindows.of(2)).process(Elements()), lambda v: v[0]
     )
-    with other:
+    with other, pytest.raises(IncompatibleStateError, match="count-window"):
         other.initialize_state(kept)
-        with pytest.raises(IncompatibleStateError, match="count-window"):
-            other.open()
+
+
+def test_windows_that_merge_are_not_taken_for_those_that_do_not() -> None:
+    with harness_of(Builder(TumblingEventTimeWindows.of(2)).process(Elements())) as h:
+        give(h, 1)
+        kept = h.snapshot()
+    for assigner, keeps in (
+        (EventTimeSessionWindows.with_gap(2), lambda b: b.process(Elements())),
+        (TumblingEventTimeWindows.of(2), lambda b: b.aggregate(Gather())),
+    ):
+        other = KeyedOneInputStreamOperatorTestHarness(keeps(Builder(assigner)), lambda v: v[0])
+        with other, pytest.raises(IncompatibleStateError, match="'window-contents' is declared"):
+            other.initialize_state(kept)
 
 
 # --- evictors

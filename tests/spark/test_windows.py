@@ -2,12 +2,13 @@
 
 import os
 import signal
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from flinkish.common import OutputTag
 from flinkish.common.errors import (
@@ -248,6 +249,34 @@ def test_windows_behind_another_operator(spark: SparkSession, tmp_path: Path) ->
     given, late = expected(WindowModel(assigner), batches, 7000)
     assert not late
     assert sorted(outcome.rows()) == sorted(row for rows in given for row in rows)
+
+
+def test_windows_on_the_clock_fire_without_data(spark: SparkSession, tmp_path: Path) -> None:
+    source = Source(spark, tmp_path / "in", "key string, n bigint")
+    source.add([{"key": "a", "n": 1}, {"key": "b", "n": 2}, {"key": "a", "n": 3}])
+    stream = (
+        DataStream(source.stream())
+        .key_by("key")
+        .window(ProcessingTimeSessionWindows.with_gap("2 seconds"), max_parallelism=GROUPS)
+        .process(Spans(), schema=OUT)
+    )
+    found: dict[int, list[Any]] = {}
+
+    def write(batch: int, main: DataFrame) -> None:
+        found[batch] = [(row.key, row.n) for row in main.collect()]
+
+    writer = stream.foreach_batch(write).option("checkpointLocation", str(tmp_path / "checkpoint"))
+    query = writer.trigger(processingTime="500 milliseconds").start()
+    deadline = time.monotonic() + 240
+    try:
+        while not any(found.values()) and query.isActive and time.monotonic() < deadline:
+            time.sleep(0.2)
+    finally:
+        query.stop()
+    assert query.exception() is None
+    given = {batch: sorted(rows) for batch, rows in found.items() if rows}
+    assert list(given.values()) == [[("a", [1, 3]), ("b", [2])]]
+    assert min(given) > 0, "after the batch of the rows"
 
 
 def test_what_is_refused(spark: SparkSession) -> None:

@@ -1,0 +1,24 @@
+"""The example of docs/windows.md that needs no Spark."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import tests
+
+PAGE = Path(tests.__file__).resolve().parents[1] / "docs/windows.md"
+
+
+def test_the_example_in_a_test(capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
+    exec(compile(blocks[1], str(PAGE), "exec"), {})
+    assert capsys.readouterr().out.splitlines() == [
+        "[StreamRecord(value=('a', 7), timestamp=9999), Watermark(timestamp=9999)]",
+        "TriggerResult.CONTINUE TriggerResult.FIRE",
+    ]
+
+
+def test_the_example_on_a_stream_is_python() -> None:
+    block = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)[0]
+    compile(block, str(PAGE), "exec")

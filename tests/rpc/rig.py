@@ -151,3 +151,27 @@ def within(seconds: float, true: Callable[[], object]) -> None:
 
 def main_thread(endpoint: RpcEndpoint, function: Callable[[], Any]) -> Any:
     return endpoint.call_async(function, SOON * 1000).result(SOON)
+
+
+# --- two services that talk over sockets
+
+SECRET = "a secret of the tests"
+
+
+@pytest.fixture
+def server() -> Iterator[RpcService]:
+    service = RpcService("server", host="127.0.0.1", secret=SECRET, max_frame_size=1 << 20)
+    yield service
+    service.close_async().exception(SOON)
+
+
+@pytest.fixture
+def client() -> Iterator[RpcService]:
+    service = RpcService("client", secret=SECRET, max_frame_size=1 << 20)
+    yield service
+    service.close_async().exception(SOON)
+
+
+def far(server: RpcService, client: RpcService, **more: Any) -> tuple[Counter, CounterGateway]:
+    counter, _ = started(server, **more)
+    return counter, client.connect(counter.address, CounterGateway).result(SOON)

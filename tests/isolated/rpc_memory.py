@@ -1,86 +1,54 @@
-"""A hundred thousand idle endpoints weigh little, and nothing stays behind when they end."""
+"""Connections give everything back: descriptors, objects, memory, the thread."""
 
 import gc
-import tracemalloc
-from concurrent.futures import Future
-from typing import Any
+import os
+import threading
+import weakref
 
 import psutil
 
-from flinkish.rpc import RpcEndpoint, RpcGateway, RpcService
+from flinkish._core.framing import FrameKind
+from flinkish.rpc.tls import TlsConfig
+from flinkish.rpc.transport import Transport
+from tests.rpc.transport_rig import SECRET, Recorder, until
+
+TLS = TlsConfig.ephemeral()
+process = psutil.Process()
+seen: weakref.WeakSet[object] = weakref.WeakSet()
 
 
-class ActorGateway(RpcGateway):
-    def poke(self) -> None: ...
-    def value(self) -> Future[int]: ...
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
 
 
-class Actor(RpcEndpoint, ActorGateway):
-    def __init__(self, service: RpcService) -> None:
-        super().__init__(service)
-        self.pokes = 0
+def round_trip(count: int, **options: object) -> None:
+    there = Recorder(echo=True)
+    server = Transport("server", there, secret=SECRET, host="127.0.0.1", **options)
+    address = server.listen()
+    recorders = [Recorder() for _ in range(count)]
+    clients = [Transport("client", here, secret=SECRET, **options) for here in recorders]
+    for client, here in zip(clients, recorders, strict=True):
+        connection = client.dial(address).result(20)
+        connection.send(FrameKind.ASK, 0, 0, 1, bytes(100_000))
+        until(lambda here=here: bool(here.frames))
+        seen.add(connection)
+    seen.update(there.connected)
+    seen.update(clients)
+    for client in clients:
+        client.close().result(20)
+    until(lambda: server.statistics().connections == 0)
+    server.close().result(20)
+    seen.add(server)
 
-    def poke(self) -> None:
-        self.pokes += 1
 
-    def value(self) -> Any:
-        return self.pokes
-
-
-COUNT = 100_000
-LIMIT = 2048  # bytes of each, all its parts included
-
-
-def resident() -> int:
+before = descriptors()
+sizes = []
+for turn in range(6):
+    round_trip(50, unix_sockets=turn % 2 == 0, tls=TLS if turn % 2 else None)
+    until(lambda: threading.active_count() == 1)
     gc.collect()
-    return psutil.Process().memory_info().rss
-
-
-service = RpcService("crowd")
-warm = Actor(service)
-warm.start()
-assert warm.get_self_gateway(ActorGateway).value().result(60) == 0
-
-before = resident()
-actors = [Actor(service) for _ in range(COUNT)]
-for actor in actors:
-    actor.start()
-    actor.run_async(actor.poke)
-assert actors[-1].get_self_gateway(ActorGateway).value().result(60) == 1
-each = (resident() - before) / COUNT
-assert each <= LIMIT, f"{each:.0f} bytes each"
-
-ended = [actor.close_async() for actor in actors]
-for future in ended:
-    future.result(60)
-assert all(actor.pokes == 1 for actor in actors)
-del actor, actors, ended, future
-assert service.statistics().endpoints == 1
-
-# Calls leave nothing: twice the same work needs no more memory the second time.
-gateway = warm.get_self_gateway(ActorGateway)
-
-
-def ask_often() -> None:
-    for _ in range(20):
-        futures = [gateway.value() for _ in range(1_000)]
-        for future in futures:
-            future.result(60)
-            future.add_done_callback(lambda _: None)
-        gateway.value().cancel()
-
-
-ask_often()
-gc.collect()
-tracemalloc.start()
-ask_often()
-gc.collect()
-first = tracemalloc.get_traced_memory()[0]
-ask_often()
-gc.collect()
-grown = tracemalloc.get_traced_memory()[0] - first
-assert grown < 20_000, f"{grown} bytes stayed behind"
-tracemalloc.stop()
-
-service.close()
-print(f"{each:.0f} bytes each")
+    assert not seen, f"{len(seen)} connections and transports are left"
+    assert descriptors() == before, f"{descriptors()} descriptors are open, {before} were"
+    sizes.append(process.memory_info().rss)
+grown = (sizes[-1] - sizes[1]) / 1024
+assert grown < 4096, f"200 connections left {grown:.0f} KiB behind"

@@ -50,7 +50,9 @@ class Counts:
 
 
 Answer = tuple[Any, Any, int, int | None]
-"""A row, what became of it (a list of values, or a Failure), the number of attempts, its stamp."""
+"""A row, or a list of those that were one call; what became of it, a list of values or a Failure;
+the number of attempts; its stamp.
+"""
 
 
 def keep_failure(row: Any, error: BaseException, attempts: int) -> list[Failure]:

@@ -21,7 +21,7 @@ from flinkish.operators.async_invokers import function_name
 from flinkish.spark.async_answers import COUNTERS, COUNTS_COLUMN, ERROR, OnError
 from flinkish.spark.async_context import KeyOf
 from flinkish.spark.async_layers import CallLayer
-from flinkish.spark.async_operator import AnswerOperator, WarmUp
+from flinkish.spark.async_operator import AnswerBatchOperator, AnswerOperator, WarmUp
 from flinkish.spark.async_plan import AsyncPlan
 from flinkish.spark.async_stamps import Stamped
 from flinkish.spark.call_layers import ledger_layer
@@ -30,7 +30,7 @@ from flinkish.spark.schemas import arrow_schema, output_schema
 from flinkish.spark.task_plan import SideOutput
 from flinkish.spark.tasks import Schema, TaskResults
 
-__all__ = ["MakeOperator", "call_rows", "name_of", "with_ledger"]
+__all__ = ["Batches", "MakeOperator", "call_rows", "name_of", "with_ledger"]
 
 _ERROR_COLUMN = StructField(
     ERROR,
@@ -46,6 +46,15 @@ _COUNTS = StructType([StructField(name, LongType()) for name in COUNTERS])
 
 
 @dataclass(frozen=True)
+class Batches:
+    """How many rows make a call, and how long the first of them waits."""
+
+    size: int
+    timeout: DurationLike | None
+    adaptive: bool
+
+
+@dataclass(frozen=True)
 class MakeOperator:
     """Makes the operator, in the worker."""
 
@@ -55,6 +64,7 @@ class MakeOperator:
     timeout: DurationLike | None
     retry: AsyncRetryStrategy | None
     on_failure: Callable[[Any, BaseException, int], Any] | None
+    batches: Batches | None = None
     key_of: KeyOf | None = None
     warmup: int = 0
     layers: tuple[CallLayer, ...] = ()
@@ -62,16 +72,24 @@ class MakeOperator:
 
     def __call__(self) -> AnswerOperator:
         """The operator."""
-        return AnswerOperator(
+        settings: dict[str, Any] = {
+            "capacity": self.capacity,
+            "timeout": self.timeout,
+            "retry": self.retry,
+            "on_failure": self.on_failure,
+            "key_of": self.key_of,
+            "layers": self.layers,
+            "warm_up": WarmUp(self.definition, self.warmup) if self.warmup else None,
+        }
+        if self.batches is None:
+            return AnswerOperator(self.fn, mode=self.mode, **settings)
+        batches = self.batches
+        return AnswerBatchOperator(
             self.fn,
-            mode=self.mode,
-            capacity=self.capacity,
-            timeout=self.timeout,
-            retry=self.retry,
-            on_failure=self.on_failure,
-            key_of=self.key_of,
-            layers=self.layers,
-            warm_up=WarmUp(self.definition, self.warmup) if self.warmup else None,
+            batch_size=batches.size,
+            batch_timeout=batches.timeout,
+            adaptive=batches.adaptive,
+            **settings,
         )
 
 
@@ -103,7 +121,8 @@ def _time_zone(frame: DataFrame) -> str:
 
 def name_of(fn: Any) -> str:
     """What to call the operator of a function."""
-    named = type(fn).__name__ if hasattr(fn, "async_invoke") else function_name(fn)
+    is_object = hasattr(fn, "async_invoke") or hasattr(fn, "async_invoke_batch")
+    named = type(fn).__name__ if is_object else function_name(fn)
     return named.rsplit(".", 1)[-1].strip("<>")
 
 

@@ -54,7 +54,7 @@ class AnswerEncoder:
             results = pa.schema(list(output)[: -len(stamped.names)])
         self._results = RowEncoder(what, results, output_type, time_zone)
         self._failed_rows = RowEncoder(what, failed, None, time_zone)
-        self._misfits = self._given = 0
+        self._failures = self._given = 0
 
     def encode(self, values: list[Answer | Counts]) -> pa.RecordBatch:
         """As declared; after a Counts there is nothing."""
@@ -74,8 +74,11 @@ class AnswerEncoder:
         for failed, run in groupby(answers, _has_failed):
             if not failed:
                 parts += self._good(list(run))
-            elif self._on_error != "drop":
-                parts.append(self._failed(list(run)))
+                continue
+            rows = [(row, failure) for rows, failure, *_ in run for row in _each(rows)]
+            self._failures += len(rows)
+            if self._on_error != "drop":
+                parts.append(self._failed(rows))
         return parts
 
     def _good(self, answers: list[Answer]) -> list[pa.RecordBatch]:
@@ -100,7 +103,7 @@ class AnswerEncoder:
     def _without_misfits(self, answers: list[Answer], error: Exception) -> list[Answer]:
         """The answers with a failure in place of each that does not fit; or the error of one."""
         found: list[Answer] = []
-        misfits = 0
+        misfits = False
         for answer in answers:
             row, results, attempts, stamp = answer
             try:
@@ -111,18 +114,17 @@ class AnswerEncoder:
                 add_note(misfit, f"given for {shortened(row)}, attempt {attempts}")
                 if self._on_error == "fail":
                     raise
-                misfits += 1
+                misfits = True
                 found.append((row, Failure(misfit, attempts), attempts, stamp))
         if not misfits:  # each by itself fits, but not all together
             raise error
-        self._misfits += misfits
         return found
 
-    def _failed(self, answers: list[Answer]) -> pa.RecordBatch:
+    def _failed(self, failures: list[tuple[Any, Failure]]) -> pa.RecordBatch:
         """Rows with their errors: in the main output or in the side output."""
         rows = [
             {name: row[name] for name in self._kept} | {ERROR: _described(failure)}
-            for row, failure, _, _ in answers
+            for row, failure in failures
         ]
         if ERROR not in self._failed_rows.schema.names:
             for fields in rows:
@@ -132,13 +134,18 @@ class AnswerEncoder:
 
     def _count(self, counts: Counts) -> pa.RecordBatch:
         counted = dict(counts.counts)
-        counted["failed"] += self._misfits
+        counted["failed"] = self._failures
         counted["results"] = self._given
         if self._on_error == "drop":
             counted["dropped"] = counted["failed"]
         schema = pa.schema([(name, pa.int64()) for name in COUNTERS])
         rows = pa.RecordBatch.from_pylist([counted], schema)
         return struct_columns(self._columns, len(self._columns) - 1, rows)
+
+
+def _each(rows: Any) -> list[Any]:
+    """The rows of an answer: one, or those of a batch."""
+    return rows if type(rows) is list else [rows]
 
 
 def _has_failed(answer: Answer) -> bool:

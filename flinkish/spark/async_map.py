@@ -13,7 +13,7 @@ from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, Unkn
 from flinkish.common.output_tag import OutputTag
 from flinkish.functions import AsyncRetryStrategy
 from flinkish.spark.async_answers import OnError, keep_failure
-from flinkish.spark.async_build import MakeOperator, call_rows, name_of, with_ledger
+from flinkish.spark.async_build import Batches, MakeOperator, call_rows, name_of, with_ledger
 from flinkish.spark.async_context import KeyOf, key_maker
 from flinkish.spark.call_layers import limit_layers
 from flinkish.spark.limits import Concurrency, Rate
@@ -35,6 +35,9 @@ def async_map(
     rate: Rate | str | None = None,
     concurrency: Concurrency | int | None = None,
     on_error: OnError = "fail",
+    batch_size: int | None = None,
+    batch_timeout: DurationLike | None = None,
+    adaptive_batches: bool = False,
     idempotency_key: str | Sequence[str] | None = None,
     warmup: DurationLike | None = None,
     ledger: str | os.PathLike[str] | None = None,
@@ -58,6 +61,9 @@ def async_map(
     rate: Rate | str | None = None,
     concurrency: Concurrency | int | None = None,
     on_error: OutputTag,
+    batch_size: int | None = None,
+    batch_timeout: DurationLike | None = None,
+    adaptive_batches: bool = False,
     idempotency_key: str | Sequence[str] | None = None,
     warmup: DurationLike | None = None,
     ledger: str | os.PathLike[str] | None = None,
@@ -80,6 +86,9 @@ def async_map(
     rate: Rate | str | None = None,
     concurrency: Concurrency | int | None = None,
     on_error: OnError | OutputTag = "fail",
+    batch_size: int | None = None,
+    batch_timeout: DurationLike | None = None,
+    adaptive_batches: bool = False,
     idempotency_key: str | Sequence[str] | None = None,
     warmup: DurationLike | None = None,
     ledger: str | os.PathLike[str] | None = None,
@@ -114,6 +123,12 @@ def async_map(
           has under the same name and type, and is null in the others;
         - an OutputTag sends it to a side output, and the result is a TaskResults.  A tag without a
           type gives the columns of the input and ``error``; one with a type says which of these.
+    batch_size: makes one call of so many rows: ``fn`` is then an AsyncBatchFunction, or an ``async
+        def`` of a list of rows, and returns the results of all of them in any order.  ``capacity``
+        counts such calls, and one that fails, fails for all its rows.
+    batch_timeout: how long the first row of a call waits for others; None until there are enough,
+        or no more.
+    adaptive_batches: lets the size follow what the service can take; ``batch_size`` is the most.
     idempotency_key: columns that tell rows apart.  Inside of ``fn``, ``idempotency_key()`` then
         names the call, by these columns and ``name``: always the same, for services that answer a
         call they know once.
@@ -147,6 +162,12 @@ def async_map(
             "an Observation is for batch DataFrames; what a stream counts is in the progress of "
             f"its query, as the observed metrics 'flinkish.{name}'"
         )
+    batches = _batches(fn, mode, batch_size, batch_timeout, adaptive_batches)
+    if batches is not None and not (idempotency_key is None and ledger is None):
+        raise IllegalArgumentError(
+            "idempotency_key and ledger are for calls of single rows, and with batch_size a call "
+            "is of many: leave one or the other out"
+        )
     make = MakeOperator(
         fn=fn,
         mode=mode,
@@ -154,6 +175,7 @@ def async_map(
         timeout=timeout,
         retry=retry,
         on_failure=None if on_error == "fail" else keep_failure,
+        batches=batches,
         key_of=_key_of(idempotency_key, frame, name),
         warmup=0 if warmup is None else to_millis(warmup, "warmup", minimum=0),
         layers=limit_layers(frame, rate, concurrency),
@@ -170,6 +192,20 @@ def async_map(
         job_parameters=job_parameters,
     )
     return answers if isinstance(on_error, OutputTag) else answers.to_df()
+
+
+def _batches(
+    fn: Any, mode: str, size: int | None, timeout: DurationLike | None, adaptive: bool
+) -> Batches | None:
+    if size is None:
+        if timeout is not None or adaptive or callable(getattr(fn, "async_invoke_batch", None)):
+            raise IllegalArgumentError("calls of many rows at once need a batch_size")
+        return None
+    if mode != "unordered":
+        raise IllegalArgumentError(
+            f"mode={mode!r} is for calls of single rows: results of a batch have no order"
+        )
+    return Batches(size, timeout, adaptive)
 
 
 def _key_of(columns: str | Sequence[str] | None, frame: DataFrame, name: str) -> KeyOf | None:

@@ -9,6 +9,7 @@ from typing import Any
 from flinkish.common.elements import StreamRecord, Watermark
 from flinkish.common.errors import RejectedExecutionError
 from flinkish.operators import OperatorEnvironment, Output
+from flinkish.operators.async_batch import AsyncBatchWaitOperator
 from flinkish.operators.async_calls import AsyncCall
 from flinkish.operators.async_output import CallOutput
 from flinkish.operators.async_wait import AsyncWaitOperator
@@ -16,7 +17,7 @@ from flinkish.spark.async_answers import COUNTERS, Counts, Failure
 from flinkish.spark.async_context import KeyOf, current_row
 from flinkish.spark.async_layers import CallLayer, add_layers
 
-__all__ = ["AnswerOperator", "WarmUp"]
+__all__ = ["AnswerBatchOperator", "AnswerOperator", "WarmUp"]
 
 _STEP_MS = 10  # how often an operator that warms up looks
 
@@ -84,7 +85,6 @@ class AnswerOperator(AsyncWaitOperator):
         seen = self.statistics()
         counts = dict.fromkeys(COUNTERS, 0) | {
             "rows": self._records.get_count(),
-            "failed": seen.failed,
             "timed_out": seen.timed_out,
             "retried": seen.retried,
             "saved": sum(layer.num_saved() for layer in self._layers),
@@ -99,7 +99,7 @@ class AnswerOperator(AsyncWaitOperator):
             for layer in self._layers:
                 layer.close()
 
-    def num_held(self) -> int:
+    def let_go(self) -> int:
         """As declared by HoldsElements."""
         return len(self._queue) + len(self._backlog)
 
@@ -157,6 +157,17 @@ class AnswerOperator(AsyncWaitOperator):
     def _look_for_room(self) -> None:
         if not self._room.done() and self.is_available():
             self._room.set_result(None)
+
+
+class AnswerBatchOperator(AnswerOperator, AsyncBatchWaitOperator):
+    """The same for functions of many rows: a list of rows stands for the row in an Answer."""
+
+    def let_go(self) -> int:
+        """As declared by HoldsElements; what is gathered is a batch."""
+        if self._gathering:
+            self._is_due = True
+            self._refill()
+        return super().let_go() + len(self._gathering)
 
 
 class _AnswerOutput(CallOutput):

@@ -70,8 +70,11 @@ class HoldsElements(Protocol):
     tried again later is.  Without this the end of each micro-batch would cut that short.
     """
 
-    def num_held(self) -> int:
-        """How many elements it holds.  A mail or a timer must be on its way for each."""
+    def let_go(self) -> int:
+        """Wait for no further elements; how many are still held.
+
+        It is asked again after each mail, so a mail or a timer must be on its way for them.
+        """
         ...
 
 
@@ -151,7 +154,7 @@ class SparkTask(OneInputStreamTask):
             self._processor.run_mailbox_loop()
             yield from self._collected.take()
         if isinstance(self.operator, HoldsElements):
-            while self.operator.num_held():
+            while self.operator.let_go():
                 self._processor.main_mailbox_executor.yield_()
                 yield from self._collected.take()
         self._end_data(StopMode.DRAIN)

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from flinkish.functions import AsyncFunction
+from flinkish.functions import AsyncBatchFunction, AsyncFunction
 from flinkish.spark import idempotency_key
 
 
@@ -107,3 +107,9 @@ async def keyed(row: Any) -> list[Any]:
 
 def keyed_in_thread(row: Any) -> list[Any]:
     return [(row.n, idempotency_key())]
+
+
+class Squares(AsyncBatchFunction):
+    async def async_invoke_batch(self, values: list[Any]) -> list[Any]:
+        await asyncio.sleep(0.001)
+        return [(value.n, value.n * value.n) for value in values]

@@ -89,7 +89,7 @@ def test_streams_without_time(spark: SparkSession) -> None:
 
 def test_what_is_refused(spark: SparkSession) -> None:
     stream = DataStream(spark.range(5))
-    with pytest.raises(IllegalArgumentError, match="output schema of 'Echo-0.1' must be given"):
+    with pytest.raises(IllegalArgumentError, match=r"output schema of .Echo-0\.1. must be given"):
         AsyncDataStream.unordered_wait(stream, Echo(), Time.seconds(1))
     with pytest.raises(ArgumentTypeError, match=r"DataStream\(df\) makes one"):
         AsyncDataStream.unordered_wait(spark.range(5), Echo(), 1, output_type="n bigint")  # type: ignore[arg-type]

@@ -147,6 +147,13 @@ def test_a_worker_that_is_killed_makes_its_calls_again(spark: SparkSession, tmp_
     assert (tmp_path / "killed").exists()
 
 
+def test_calls_of_many_rows(spark: SparkSession) -> None:
+    frame = fs.async_map(
+        numbers(spark, 1_000), calls.Squares(), PAIRS, batch_size=64, batch_timeout="1 second"
+    )
+    assert rows(frame) == squares(1_000)
+
+
 def test_connections_are_closed(spark: SparkSession, tmp_path: Path) -> None:
     frame = fs.async_map(numbers(spark, 20), calls.Client(str(tmp_path / "log")), PAIRS)
     assert frame.count() == 20
@@ -194,6 +201,14 @@ def test_what_is_refused(spark: SparkSession) -> None:
     holds.session = spark  # type: ignore[attr-defined]
     with pytest.raises(SerializationError, match=r"fn\.session.*open\(\)"):
         fs.async_map(frame, holds, PAIRS)
+    with pytest.raises(IllegalArgumentError, match="need a batch_size"):
+        fs.async_map(frame, calls.Squares(), PAIRS)
+    with pytest.raises(IllegalArgumentError, match="results of a batch have no order"):
+        fs.async_map(frame, calls.Squares(), PAIRS, batch_size=5, mode="ordered")
+    with pytest.raises(IllegalArgumentError, match="for calls of single rows"):
+        fs.async_map(frame, calls.Squares(), PAIRS, batch_size=5, idempotency_key="n")
+    with pytest.raises(UnknownColumnError, match="idempotency_key names a column 'm'"):
+        fs.async_map(frame, calls.square, PAIRS, idempotency_key="m")
     stream = spark.readStream.format("rate").load()
     with pytest.raises(ArgumentTypeError, match="Observation is for batch"):
         fs.async_map(stream, calls.square, PAIRS, observation=Observation("calls"))

@@ -11,7 +11,7 @@ from flinkish.common import OutputTag
 from flinkish.common.errors import AsyncTimeoutError, SchemaMismatchError
 from flinkish.functions import AsyncRetryStrategy
 from flinkish.spark.async_answers import ERROR, ERROR_TYPE, keep_failure
-from flinkish.spark.async_operator import AnswerOperator
+from flinkish.spark.async_operator import AnswerBatchOperator, AnswerOperator
 from flinkish.spark.async_plan import AsyncPlan
 from flinkish.spark.task_plan import SideOutput
 from flinkish.spark.task_run import SparkTask, Subtask
@@ -27,7 +27,12 @@ class Outcome:
     """What a task gave: rows of its outputs, and what it counted."""
 
     def __init__(self, fn: Any, feed: Feed, on_error: Any = "fail", **settings: Any) -> None:
-        settings = {"timeout": None, "mode": "unordered"} | settings
+        kind: Any = AnswerOperator
+        if "batch_size" in settings:
+            kind = AnswerBatchOperator
+            settings = {"timeout": None, "batch_timeout": None} | settings
+        else:
+            settings = {"timeout": None, "mode": "unordered"} | settings
         keep = None if on_error == "fail" else keep_failure
         error = pa.field(ERROR, ERROR_TYPE)
         sides = []
@@ -35,7 +40,7 @@ class Outcome:
             sides = [SideOutput(on_error, pa.schema([*NUMBERS, error]))]
         plan = AsyncPlan(
             name="calls",
-            make_operator=lambda: AnswerOperator(fn, on_failure=keep, **settings),
+            make_operator=lambda: kind(fn, on_failure=keep, **settings),
             output=PAIRS.append(error) if on_error == "column" else PAIRS,
             output_type=None,
             sides=tuple(sides),
@@ -260,3 +265,50 @@ def test_spark_wants_no_more_while_calls_hang(tmp_path: Any) -> None:
     assert found.rows == [(0, 1)]
     found.batches.close()
     assert [line.split()[0] for line in log.read_text().splitlines()] == ["open", "close"]
+
+
+# --- calls of many rows
+
+
+async def squares_of(rows: list[Any]) -> list[Any]:
+    await asyncio.sleep(0.001)
+    return [(row.n, row.n * row.n) for row in rows]
+
+
+def test_rows_are_called_for_together() -> None:
+    sizes: list[int] = []
+
+    async def remember(rows: list[Any]) -> list[Any]:
+        sizes.append(len(rows))
+        return await squares_of(rows)
+
+    found = outcome(remember, 1_050, batch_size=100)
+    assert sorted(found.rows) == [(n, n * n) for n in range(1_050)]
+    assert sorted(sizes) == [50] + [100] * 10, "what is left at the end is a call, too"
+    assert found.counts["rows"] == found.counts["results"] == 1_050
+
+
+def test_few_rows_wait_for_others_no_longer_than_they_may() -> None:
+    found = Outcome(squares_of, Feed(numbers(1, 2, 3)), batch_size=100, batch_timeout=20)
+    found.step()
+    assert sorted(found.rows) == [(1, 1), (2, 4), (3, 9)]
+    found.feed.put(None)
+    found.finish()
+
+
+@pytest.mark.parametrize("on_error", ["drop", "column", FAILED])
+def test_a_call_that_fails_fails_for_its_rows(on_error: Any) -> None:
+    async def fails_with_13(rows: list[Any]) -> list[Any]:
+        if any(row.n == 13 for row in rows):
+            raise ValueError("unlucky")
+        return await squares_of(rows)
+
+    found = outcome(fails_with_13, 40, on_error, batch_size=10)
+    assert found.counts["failed"] == 10
+    assert found.counts["dropped"] == (10 if on_error == "drop" else 0)
+    good = [row[:2] for row in found.rows if len(row) == 2 or row[2] is None]
+    assert sorted(good) == [(n, n * n) for n in range(40) if not 10 <= n < 20]
+    bad = found.failed or [(row[0], row[2]) for row in found.rows if len(row) == 3 and row[2]]
+    if on_error != "drop":
+        assert sorted(n for n, _ in bad) == list(range(10, 20))
+        assert {error["message"] for _, error in bad} == {"unlucky"}

@@ -16,11 +16,9 @@ class WindowContents:
     ) -> None: ...
     def no_contents(self) -> Exception: ...
 
-@disjoint_base
 class ElementContents(WindowContents):
     """All elements of a window."""
 
-@disjoint_base
 class FoldedContents(WindowContents):
     """One value that stands for all elements of a window; a base class."""
 

@@ -60,7 +60,7 @@ class RpcService:
     asks that say nothing else.  ``force_serialization`` lets local calls go through bytes, to test
     as if the endpoint were remote.  ``mails_per_turn`` letters at most are delivered to an endpoint
     before others have their turn on one of ``dispatcher_threads`` threads.  ``capture_call_sites``
-    adds to a time-out where the call was made, for about 30 us a call (Flink: E.22).
+    adds to a time-out where the call was made, for some 40 us a call (Flink: E.22).
 
     Threading: safe from any thread.  A forked child makes its own.
 

@@ -17,7 +17,7 @@ from flinkish._core.values cimport (
     decode_value,
     encode_value,
 )
-from flinkish._core.windowed_process cimport SPEAKS_ASKED, SPEAKS_EVENT
+from flinkish._core.windowed_process cimport SPEAKS_ASKED, SPEAKS_EVENT, Window
 
 cdef int64_t HIGHEST = 0x7FFFFFFFFFFFFFFF
 
@@ -98,8 +98,8 @@ cdef class MergingWindowedProcess(WindowedProcess):
     cdef uint32_t contents_of(self, uint32_t key, object state_window) except? 0xFFFFFFFF:
         """The row that a state window's contents are in; the window at work stays."""
         cdef object window = self.window
+        cdef Window at = self.at
         cdef uint32_t row
-        at = self.at
         self.choose_object(key, state_window)
         row = self.at.row
         self.at = at

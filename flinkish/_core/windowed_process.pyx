@@ -332,7 +332,8 @@ cdef class WindowedProcess(KeyedProcess):
     cdef int speak(self, object elements) except -1:
         """Give the window's elements to its function; the output has its last time (C.4)."""
         cdef object last = self.at.last
-        cdef object key, window
+        cdef object window
+        cdef Piece key, scope
         self.table.current = self.at.row
         if self.calls == CALLS_NOTHING:
             for value in elements:
@@ -346,11 +347,11 @@ cdef class WindowedProcess(KeyedProcess):
         elif self.calls == CALLS_APPLY_ALL:
             result = self.function(window, elements)
         else:
-            key = self.table.key_of(self.at.row)
+            pieces_of(&self.table.table, self.at.row, &key, &scope)
             result = self.function(
-                key, self.windows if self.calls == CALLS_PROCESS else window, elements)
+                decode_value(key.tag, key.size, key.data),
+                self.windows if self.calls == CALLS_PROCESS else window, elements)
         if result is not None:
-            self.collect(
-                result, last,
-                "process" if self.calls in (CALLS_PROCESS, CALLS_PROCESS_ALL) else "apply")
+            asked = self.calls == CALLS_PROCESS or self.calls == CALLS_PROCESS_ALL
+            self.collect(result, last, "process" if asked else "apply")
         return 0

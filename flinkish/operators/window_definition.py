@@ -66,14 +66,15 @@ class WindowDefinition:
                 f"window takes a WindowAssigner, not {assigner!r}"
                 + (f", which has no {', '.join(missing)}" if missing else "; make an instance")
             )
-        return cls(assigner, assigner.get_default_trigger(None))
+        trigger = assigner.get_default_trigger(None)
+        return cls(assigner, trigger).with_trigger(trigger)
 
     # --- settings
 
     def with_trigger(self, trigger: Trigger) -> WindowDefinition:
         """The same with another trigger; UnsupportedOperationError if it cannot merge (C.30)."""
         require_trigger(trigger, "trigger")
-        if self.is_merging and not trigger.can_merge():
+        if self.is_merging and not getattr(trigger, "can_merge", bool)():
             raise UnsupportedOperationError(
                 f"A merging window assigner cannot be used with a trigger that does not support "
                 f"merging: {type(self.assigner).__name__} merges windows, and "

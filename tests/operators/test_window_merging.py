@@ -429,6 +429,11 @@ def test_count_windows() -> None:
 # --- what is refused
 
 
+class Impatient(EventTimeSessionWindows):
+    def get_default_trigger(self, env: Any = None) -> Any:
+        return DeltaTrigger.of(1, max)
+
+
 @pytest.mark.parametrize(
     ("make", "error", "says"),
     [
@@ -436,6 +441,11 @@ def test_count_windows() -> None:
             lambda b: b(EventTimeSessionWindows.with_gap(5)).trigger(DeltaTrigger.of(1, max)),
             UnsupportedOperationError,
             "trigger that does not support merging.*DeltaTrigger.can_merge",
+        ),
+        (
+            lambda b: b(Impatient(5)),
+            UnsupportedOperationError,
+            "Impatient merges windows, and DeltaTrigger.can_merge",
         ),
         (
             lambda b: b(TumblingProcessingTimeWindows.of(5)).allowed_lateness(1),

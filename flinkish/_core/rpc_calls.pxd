@@ -13,8 +13,8 @@
 
 from libc.stdint cimport int64_t
 
-from flinkish._core.rpc_future cimport Deadlines, RpcFuture, TimedFuture
-from flinkish._core.rpc_inbox cimport Inbox, Letter, RunQueue
+from flinkish._core.rpc_future cimport Deadlines, RpcFuture
+from flinkish._core.rpc_inbox cimport Inbox, Letter, TurnFuture
 
 cdef enum ProcedureKind:
     KIND_TELL
@@ -49,11 +49,9 @@ cdef class LocalPort(Port):
     cdef bint serialize
 
 # The answer that somebody waits for.
-cdef class AskFuture(TimedFuture):
+cdef class AskFuture(TurnFuture):
     cdef Port port
     cdef Procedure procedure
-    cdef Inbox inbox              # whose turn answers; None when that is elsewhere
-    cdef RunQueue unrung          # a wake that is due before this thread sleeps
     cdef object place             # where the call was made
 
 cdef class LocalCall(Letter):

@@ -5,8 +5,8 @@ from typing import Any
 
 from typing_extensions import disjoint_base
 
-from flinkish._core.rpc_future import Deadlines, TimedFuture
-from flinkish._core.rpc_inbox import Inbox, Letter
+from flinkish._core.rpc_future import Deadlines
+from flinkish._core.rpc_inbox import Inbox, Letter, TurnFuture
 
 @disjoint_base
 class Procedure:
@@ -48,7 +48,7 @@ class LocalCall(Letter):
     """A call from this process."""
 
 @disjoint_base
-class AskFuture(TimedFuture[Any]):
+class AskFuture(TurnFuture[Any]):
     """The future of an ask."""
 
     @property

@@ -135,7 +135,7 @@ cdef class LocalCall(Letter):
 
 # --- at the caller
 
-cdef class AskFuture(TimedFuture):
+cdef class AskFuture(TurnFuture):
     """The future of an ask."""
 
     cdef object late_error(self):
@@ -143,33 +143,8 @@ cdef class AskFuture(TimedFuture):
             self.port.address, self.procedure.name, self.timeout_ms, self.place
         )
 
-    cdef int before_wait(self) except -1:
-        cdef RunQueue unrung = self.unrung
-        if unrung is not None:
-            self.unrung = None
-            unrung.ring()
-        cdef Inbox mine = current_inbox()
-        cdef Inbox other = self.inbox
-        if mine is None:
-            return 0
-        while other is not None:
-            if other is mine:
-                raise words().deadlock(mine, self.inbox, self.procedure.name)
-            other = other.waits_for
-        mine.waits_for = self.inbox
-        try:
-            mine.queue.begin_wait()
-        except BaseException:
-            self.after_wait()
-            raise
-        return 0
-
-    cdef int after_wait(self) except -1:
-        cdef Inbox mine = current_inbox()
-        if mine is not None:
-            mine.waits_for = None
-            mine.queue.end_wait()
-        return 0
+    cdef object awaited(self):
+        return self.procedure.name
 
     @property
     def method(self):

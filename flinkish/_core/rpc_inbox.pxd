@@ -31,6 +31,8 @@
 
 from libc.stdint cimport int64_t, uint32_t
 
+from flinkish._core.rpc_future cimport TimedFuture
+
 # What an inbox delivers.
 cdef class Letter:
     # In the turn.  What it raises ends the endpoint.
@@ -88,6 +90,12 @@ cdef class RunQueue:
     # Around a wait of a worker in a turn: another one takes its place.
     cdef int begin_wait(self) except -1
     cdef int end_wait(self) except -1
+
+# A future that a turn of `inbox` ends; None when that is in another process.
+cdef class TurnFuture(TimedFuture):
+    cdef Inbox inbox
+    cdef RunQueue unrung                # a wake that is due before this thread sleeps
+    cdef object awaited(self)           # a name for what is waited for
 
 # The inbox whose turn this thread is in, or None.
 cdef Inbox current_inbox()

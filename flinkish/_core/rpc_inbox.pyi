@@ -1,11 +1,13 @@
 """Inboxes of endpoints and the queues of those that have letters."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from typing_extensions import disjoint_base
 
-from flinkish._core.rpc_future import RpcFuture
+from flinkish._core.rpc_future import RpcFuture, TimedFuture
+
+_T = TypeVar("_T")
 
 @disjoint_base
 class Letter:
@@ -46,6 +48,11 @@ class Inbox:
     def set_life(self, life: int) -> None: ...
     def close(self) -> None: ...
 
+@disjoint_base
+class TurnFuture(TimedFuture[_T]):
+    """A future that a turn of an inbox ends."""
+
+def turn_future(inbox: Inbox) -> TurnFuture[Any]: ...
 @disjoint_base
 class RunQueue:
     """Inboxes with letters."""

@@ -8,7 +8,7 @@ from flinkish._core.futex cimport (
 )
 from flinkish._core.memory cimport segment_raise
 from flinkish._core.rpc_future cimport (
-    FUTURE_DONE, FUTURE_FAILED, RpcFuture, turn_has_more, words,
+    FUTURE_DONE, FUTURE_FAILED, RpcFuture, TimedFuture, turn_has_more, words,
 )
 
 cdef extern from "pythread.h":
@@ -206,6 +206,52 @@ cdef class Task(Letter):
         if not self.control:
             words().task_discarded(inbox, self.function, self.future)
         return 0
+
+
+cdef class TurnFuture(TimedFuture):
+    """A future that a turn of an inbox ends.
+
+    Whoever waits for it in a turn of its own is replaced by a spare thread, or gets a DeadlockError
+    if the wait could never end.
+    """
+
+    cdef object awaited(self):
+        return "a function"
+
+    cdef int before_wait(self) except -1:
+        cdef RunQueue unrung = self.unrung
+        if unrung is not None:
+            self.unrung = None
+            unrung.ring()
+        cdef Inbox mine = current_inbox()
+        cdef Inbox other = self.inbox
+        if mine is None:
+            return 0
+        while other is not None:
+            if other is mine:
+                raise words().deadlock(mine, self.inbox, self.awaited())
+            other = other.waits_for
+        mine.waits_for = self.inbox
+        try:
+            mine.queue.begin_wait()
+        except BaseException:
+            self.after_wait()
+            raise
+        return 0
+
+    cdef int after_wait(self) except -1:
+        cdef Inbox mine = current_inbox()
+        if mine is not None:
+            mine.waits_for = None
+            mine.queue.end_wait()
+        return 0
+
+
+def turn_future(Inbox inbox not None):
+    """A future for a Task of this inbox."""
+    cdef TurnFuture future = TurnFuture.__new__(TurnFuture)
+    future.inbox = inbox
+    return future
 
 
 cdef class RunQueue:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 from flinkish._core.rpc_calls import LocalPort
-from flinkish._core.rpc_future import RpcFuture, TimedFuture, start_deadline
-from flinkish._core.rpc_inbox import Inbox, Task
+from flinkish._core.rpc_future import RpcFuture, start_deadline
+from flinkish._core.rpc_inbox import Inbox, Task, TurnFuture, turn_future
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import (
     ArgumentTypeError,
@@ -285,7 +285,7 @@ class RpcEndpoint(RpcGateway):
 
     def call_async(self, function: Callable[[], T], timeout: DurationLike) -> RpcFuture[T]:
         """Call it in the main thread; RpcTimeoutError when that takes longer (Flink: E.13)."""
-        future: TimedFuture[T] = TimedFuture()
+        future: TurnFuture[T] = turn_future(self._inbox)
         task = Task(_callable(function), future)
         millis = to_millis(timeout, "timeout", minimum=0)
         start_deadline(future, self.service.deadlines, millis)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from flinkish._core.rpc_future import RpcFuture
-from flinkish._core.rpc_inbox import Inbox, Task
+from flinkish._core.rpc_inbox import Inbox, Task, turn_future
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
 from flinkish.time import ProcessingTimeService, ScheduledFuture
@@ -49,14 +49,14 @@ class MainThreadExecutor:
 
     def submit(self, function: Callable[[], T]) -> RpcFuture[T]:
         """Call it soon; the future gets what comes of it."""
-        future: RpcFuture[T] = RpcFuture()
+        future: RpcFuture[T] = turn_future(self._inbox)
         self._inbox.post(Task(_callable(function), future))
         return future
 
     def schedule(self, function: Callable[[], T], delay: DurationLike) -> RpcFuture[T]:
         """Call it after ``delay``; cancelling the future before keeps it from that."""
         millis = to_millis(delay, "delay", minimum=0)
-        future: RpcFuture[T] = RpcFuture()
+        future: RpcFuture[T] = turn_future(self._inbox)
         task = Task(_callable(function), future)
 
         def due() -> None:

@@ -118,9 +118,9 @@ def fields_of(kind: object) -> dict[str, Any] | None:
 
 def why_not(kind: Any, seen: frozenset[Any] = frozenset()) -> str | None:
     """Why values of a type cannot travel, as a sentence; None if they can."""
-    if kind is None or (isinstance(kind, collections.abc.Hashable) and kind in _SCALARS):
-        return None
     origin, args = get_origin(kind), get_args(kind)
+    if origin is None and (kind is None or kind in _SCALARS):
+        return None
     if origin is Annotated:
         if any(map(_is_mark, args[1:])):
             if codec_of(args[0]) is None:
@@ -134,7 +134,7 @@ def why_not(kind: Any, seen: frozenset[Any] = frozenset()) -> str | None:
         return None
     if origin in (Union, types.UnionType):
         return _first(args, seen)
-    if kind in _CONTAINERS or origin in _CONTAINERS:
+    if (origin or kind) in _CONTAINERS:
         return _first([arg for arg in args if arg is not ...], seen)
     if isinstance(kind, TypeVar):
         return None if kind.__bound__ is None else why_not(kind.__bound__, seen)

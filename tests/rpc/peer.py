@@ -59,7 +59,7 @@ class Contender:
 
 def lead(directory: str, secret: str, address: str) -> None:
     contender = Contender()
-    election = FileLeaderElection(directory, lease=600)
+    election = FileLeaderElection(directory, lease=1_500)
     election.start(contender)
     with RpcService("contender", secret=secret) as service:
         while True:

@@ -167,6 +167,22 @@ def test_a_blocking_ask_to_oneself_is_refused(service: RpcService) -> None:
     assert gateway.add(0).result(SOON) == 1  # the ask itself arrived
 
 
+def test_waiting_in_the_main_thread_for_a_function_of_ones_own(service: RpcService) -> None:
+    counter, _ = started(service)
+    other, _ = started(service, "other")
+    for wait in (
+        lambda: counter.call_async(int, SOON * 1000).result(),
+        lambda: counter.main_thread_executor.submit(int).result(),
+        lambda: counter.schedule_run_async(int, 1).result(),
+    ):
+        with pytest.raises(DeadlockError, match="a function"):
+            main_thread(counter, wait)
+    assert main_thread(counter, lambda: other.call_async(lambda: 7, SOON * 1000).result()) == 7
+    with RpcService("one", dispatcher_threads=1) as one:  # a spare thread runs the other one
+        first, second = started(one, "first")[0], started(one, "second")[0]
+        assert main_thread(first, lambda: main_thread(second, lambda: 8)) == 8
+
+
 def test_two_that_wait_for_each_other_are_found() -> None:
     with RpcService("pair", dispatcher_threads=1) as service:
         first, to_first = started(service, "first")

@@ -69,7 +69,7 @@ def test_tokens_come_from_the_supplier() -> None:
 
 @pytest.fixture
 def elections(tmp_path: Path) -> Iterator[list[FileLeaderElection]]:
-    made = [FileLeaderElection(tmp_path / "who", lease=150) for _ in range(3)]
+    made = [FileLeaderElection(tmp_path / "who", lease=1_000) for _ in range(3)]
     yield made
     for election in made:
         election.close()

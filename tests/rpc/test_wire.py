@@ -99,6 +99,8 @@ VALUES: list[tuple[Any, Any]] = [
     (int | str | None | list[int], [4]),
     (Literal["on", "off"], "on"),
     (UserId, 7),
+    (Annotated[int, msgspec.Meta(ge=0)], 7),
+    (Annotated[int, ["a note"]], 7),
     (Any, {"a": [1, 2.5, None, "x", b"y"]}),
 ]
 

@@ -2,6 +2,7 @@
 # A demonstration on real data, with the installed wheel:
 #
 #   bash ci/demo.sh [flights] [options]   # --help lists the options; give absolute paths
+#   bash ci/demo.sh async [options]       # asynchronous calls: examples/tickets
 #
 # Makes its own environment; the first run takes minutes, the next ones only as long as the job.
 # A demonstration is a folder of examples/ with a main.py, which exits with 0 if its result is
@@ -14,6 +15,7 @@ if [ $# != 0 ] && [ "${1#-}" = "$1" ]; then
     name=$1
     shift
 fi
+[ "$name" = async ] && name=tickets
 script=$ROOT/examples/$name/main.py
 if [ ! -e "$script" ]; then
     known=$(cd "$ROOT/examples" && echo */main.py)

@@ -26,7 +26,7 @@ _UNITS = {
     "hr": "hour",
     "d": "day",
 }
-_BURST_S = 0.04  # seconds' worth of permits that may be saved up, unless the user says
+_BURST_S = 0.02  # seconds' worth of permits that may be saved up, unless the user says
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Rate:
 
     ``text`` is a number, ``/`` or ``per``, and a unit (``ms s min h d`` or spelled out) or a
     number of units: ``"10/5 seconds"``.  ``burst`` is how many permits may be saved up by not
-    using them, at least 1; by default those of 40 ms.  With ``scope="job"`` the limit
+    using them, at least 1; by default those of 20 ms.  With ``scope="job"`` the limit
     holds for all partitions of a job together, with ``"worker"`` for each by itself.
     """
 

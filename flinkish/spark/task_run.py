@@ -27,7 +27,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from flinkish.common.errors import RejectedExecutionError
-from flinkish.common.notes import add_note, spell_out_notes
+from flinkish.common.notes import add_note, shortened, spell_out_notes
 from flinkish.operators import OperatorEnvironment
 from flinkish.spark.task_input import BatchReader, RowInput
 from flinkish.spark.task_output import TaskOutput
@@ -189,9 +189,7 @@ class SparkTask(OneInputStreamTask):
         last = self._rows.last_row()
         if last is not None:
             number, row = last
-            shown = repr(row)
-            if len(shown) > _SHOWN:
-                shown = f"{shown[:_SHOWN]}... ({len(shown)} characters)"
+            shown = shortened(row, _SHOWN)
             where += f"; the last row it had taken was number {number}, {shown}"
         add_note(error, where)
         spell_out_notes(error)

@@ -113,3 +113,24 @@ class Squares(AsyncBatchFunction):
     async def async_invoke_batch(self, values: list[Any]) -> list[Any]:
         await asyncio.sleep(0.001)
         return [(value.n, value.n * value.n) for value in values]
+
+
+class Assembly(AsyncFunction):
+    """Answers once there are so many calls at once; every answer is how many were at most."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    async def open(self, runtime_context: Any) -> None:
+        self.complete = asyncio.Event()
+        self.here = self.most = 0
+
+    async def async_invoke(self, value: Any) -> list[Any]:
+        self.here += 1
+        self.most = max(self.most, self.here)
+        if self.here == self.count:
+            self.complete.set()
+        await self.complete.wait()
+        await asyncio.sleep(0.001)
+        self.here -= 1
+        return [(value.n, self.most)]

@@ -1,18 +1,21 @@
 """A program for other places than the tests' own session: Spark Connect, a cluster.
 
 Run as ``python -m tests.spark.places PLACE WORK``; reads WORK/in, writes WORK/out, a file for
-each micro-batch, WORK/batch.json (the same rows as a batch DataFrame) and WORK/statistics.json.
+each micro-batch, WORK/batch.json (the same rows as a batch DataFrame), WORK/statistics.json, and
+WORK/tasks.json (numbers through tasks and calls).
 """
 
 import json
 import sys
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 
 import flinkish.spark as fs
+from tests.spark.async_functions import picky
 from tests.spark.functions import LATE, Silence
 from tests.spark.support import GROUPS, Source, timed
+from tests.spark.task_operators import ODD, Split
 from tests.spark.traffic import OUT, SCHEMA
 
 SETTINGS = {
@@ -64,6 +67,20 @@ def main(place: str, work: Path) -> None:
     rows = [list(row) for row in batch.to_df().collect()]
     counted = batch.statistics()
     (work / "batch.json").write_text(json.dumps({"rows": rows, "statistics": counted}))
+
+    numbers = spark.range(0, 40, 1, 2).withColumnRenamed("id", "n")
+    calls = Observation("calls")
+    called = fs.async_map(
+        numbers, picky, "n bigint, m bigint", on_error="drop", timeout=1000, observation=calls
+    )
+    split = fs.run_task(numbers, Split(), "n bigint", side_outputs=[ODD])
+    tasks = {
+        "called": [list(row) for row in called.collect()],
+        "counted": calls.get,
+        "even": split.to_df().count(),
+        "odd": split.get_side_output(ODD).count(),
+    }
+    (work / "tasks.json").write_text(json.dumps(tasks))
     spark.stop()
 
 

@@ -1,6 +1,5 @@
 """Asynchronous calls on DataFrames."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -162,18 +161,11 @@ def test_connections_are_closed(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_as_many_calls_at_once_as_the_capacity(spark: SparkSession) -> None:
-    """1,000 calls of 50 ms in two partitions, 250 at once in each: 100 ms, and not 25 s."""
-
-    async def wait(row: object) -> list[object]:
-        import asyncio
-
-        await asyncio.sleep(0.05)
-        return [(0, 0)]
-
-    frame = fs.async_map(numbers(spark, 1_000), wait, PAIRS, capacity=250)
-    began = time.monotonic()
-    assert frame.count() == 1_000
-    assert time.monotonic() - began < 12
+    """Nobody gets an answer before 250 have asked, in each of the partitions."""
+    frame = fs.async_map(
+        numbers(spark, 1_000), calls.Assembly(250), PAIRS, capacity=250, timeout="5 minutes"
+    )
+    assert {most for _, most in rows(frame)} == {250}
 
 
 def test_what_is_refused(spark: SparkSession) -> None:

@@ -48,3 +48,9 @@ def test_places(tmp_path: Path, place: str) -> None:
         value for tag, value, _ in given_all if tag == ""
     )
     assert batch["statistics"]["rows"] == len(rows)
+
+    tasks = json.loads((tmp_path / "tasks.json").read_text())
+    good = [n for n in range(40) if n not in (3, 5, 7, 9)]
+    assert sorted(tasks["called"]) == [[n, n * n] for n in good]
+    assert (tasks["counted"]["rows"], tasks["counted"]["dropped"]) == (40, 4)
+    assert (tasks["even"], tasks["odd"]) == (20, 20)

@@ -16,6 +16,7 @@ except ImportError as error:
 from flinkish.spark.async_context import idempotency_key
 from flinkish.spark.async_data_stream import AsyncDataStream
 from flinkish.spark.async_map import async_map
+from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.data_stream import DataStream, KeyedStream, ProcessedStream
 from flinkish.spark.limits import Adaptive, Concurrency, Rate
 from flinkish.spark.plan import StateSettings
@@ -29,6 +30,7 @@ __all__ = [
     "Adaptive",
     "AsyncDataStream",
     "Concurrency",
+    "ControlPlane",
     "DataStream",
     "KeyedStream",
     "ProcessedStream",

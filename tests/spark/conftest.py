@@ -38,6 +38,8 @@ WITHOUT_SPARK = (
     "test_permit_ledger.py",
     "test_permits_endpoint.py",
     "test_rate.py",
+    "test_plane_ledger.py",
+    "test_plane_processes.py",
     "test_source_run.py",
     "test_group_state.py",
     "test_processor.py",

@@ -1,0 +1,23 @@
+"""What the driver and the workers of a Spark application tell each other while it runs.
+
+Owns: who runs which partition, live counters, orders to cancel or drain, settings that change.
+Uses: ``rpc``, ``common``.
+Must not: be needed for a result to be right; pickle what comes off the wire.
+"""
+
+from flinkish.spark.control_plane.attempts import Attempt
+from flinkish.spark.control_plane.handle import PlaneHandle
+from flinkish.spark.control_plane.ledger import TaskInfo, WorkerInfo
+from flinkish.spark.control_plane.plane import ControlPlane
+from flinkish.spark.control_plane.task import TaskPlane
+from flinkish.spark.control_plane.worker import WorkerPlane
+
+__all__ = [
+    "Attempt",
+    "ControlPlane",
+    "PlaneHandle",
+    "TaskInfo",
+    "TaskPlane",
+    "WorkerInfo",
+    "WorkerPlane",
+]

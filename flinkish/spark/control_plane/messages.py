@@ -1,0 +1,99 @@
+"""What workers and the driver send each other.
+
+Workers say everything; the driver only asks them to hurry.  A `Beat` is the whole state of a
+worker, so that one that was lost, or sent twice, does no harm, and its answer all that the worker
+has to know.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from flinkish.rpc import RpcGateway
+from flinkish.spark.control_plane.attempts import Attempt
+
+__all__ = [
+    "CANCEL",
+    "DRAIN",
+    "GO",
+    "PLANE",
+    "REFUSED",
+    "WORKER",
+    "Beat",
+    "BeatReply",
+    "PlaneGateway",
+    "TaskReport",
+    "Verdict",
+    "WorkerGateway",
+    "WorkerIdentity",
+]
+
+PLANE = "control-plane"  # the driver's endpoint
+WORKER = "worker"  # that of each worker
+
+# What a task may do.
+GO, DRAIN, CANCEL, REFUSED = "go", "drain", "cancel", "refused"
+
+
+@dataclass(frozen=True)
+class WorkerIdentity:
+    """A process; ``worker`` is a name that no other has, nor a fork of it."""
+
+    worker: str
+    host: str
+    pid: int
+
+
+@dataclass(frozen=True)
+class TaskReport:
+    """What an attempt has counted so far; ``ended`` None while it runs, else if it went well."""
+
+    attempt: Attempt
+    counters: dict[str, int]
+    ended: bool | None = None
+
+
+@dataclass(frozen=True)
+class Beat:
+    """A worker, its tasks, and the settings that it has."""
+
+    identity: WorkerIdentity
+    tasks: list[TaskReport]
+    version: int
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What becomes of an attempt; ``reason`` for people, ``expected`` the token if refused."""
+
+    kind: str = GO
+    reason: str = ""
+    expected: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class BeatReply:
+    """A verdict for each task of a beat; all ``settings`` if the worker's are older."""
+
+    verdicts: list[Verdict]
+    version: int
+    settings: dict[str, Any] | None = None
+
+
+class PlaneGateway(RpcGateway):
+    """What workers ask of the driver."""
+
+    def beat(self, beat: Beat) -> Future[BeatReply]:  # type: ignore[empty-body]
+        """Say all, hear all."""
+
+
+class WorkerGateway(RpcGateway):
+    """What the driver asks of workers, over the connection that they opened."""
+
+    def hurry(self) -> None:
+        """There is news: beat now."""
+
+    def watch(self) -> Future[None]:  # type: ignore[empty-body]
+        """Never answered: it fails when the connection is lost, which is what it is for."""

@@ -1,0 +1,263 @@
+"""A worker's side: one connection to the driver for all tasks that a process ever runs.
+
+Invariants:
+  W1  A process has one WorkerPlane for a plane, made when it is first needed.  A forked child has
+      none of its parent's: they are kept by process id.
+  W2  A beat is put together and sent in one hold of ``_lock``.  So the driver takes beats in the
+      order of what they say, and a last report is not followed by an earlier one.
+  W3  Who asks twice is told the same: beats are repeated where a connection was lost.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from flinkish.common.errors import RecipientUnreachableError, RpcConnectionError, RpcError
+from flinkish.rpc import RpcAddress, RpcEndpoint, RpcGateway, RpcService
+from flinkish.spark.control_plane.attempts import Attempt, current_attempt
+from flinkish.spark.control_plane.messages import (
+    WORKER,
+    Beat,
+    BeatReply,
+    PlaneGateway,
+    WorkerGateway,
+    WorkerIdentity,
+)
+from flinkish.spark.control_plane.task import TaskPlane
+
+if TYPE_CHECKING:
+    from flinkish.spark.control_plane.handle import PlaneHandle
+
+__all__ = ["Settings", "WorkerPlane"]
+
+_LOG = logging.getLogger("flinkish.spark.control_plane")
+_CONNECT_S = 30.0
+_AGAIN_S = 0.05  # between tries to reach a driver whose connection was lost
+
+Proxy = TypeVar("Proxy", bound=RpcGateway)
+
+
+class Settings(Mapping[str, Any]):
+    """The driver's settings as last heard of; reading one asks nobody."""
+
+    def __init__(self) -> None:
+        self.version = 0
+        self._values: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The setting, or ``default`` if the driver never set it."""
+        return self._values.get(name, default)
+
+    def hear(self, version: int, values: dict[str, Any]) -> None:
+        """Newer settings take the place of all."""
+        if version > self.version:
+            self._values, self.version = values, version
+
+
+class WorkerEndpoint(RpcEndpoint, WorkerGateway):
+    """What the driver reaches of a worker, and what sends its heartbeats."""
+
+    def __init__(self, plane: WorkerPlane, interval_ms: int) -> None:
+        super().__init__(plane.service, WORKER)
+        self._plane = plane
+        self._interval_ms = interval_ms
+
+    def on_start(self) -> None:
+        """The first beat is that of the first task."""
+        self.schedule_run_async(self._round, self._interval_ms)
+
+    def hurry(self) -> None:
+        """As declared."""
+        self._plane.beat()
+
+    def watch(self) -> Any:
+        """As declared."""
+        return Future()
+
+    def _round(self) -> None:
+        def answered(_: object) -> None:
+            self.run_async(self._answered)
+
+        self._plane.beat().add_done_callback(answered)
+
+    def _answered(self) -> None:
+        if not self._plane.given_up:
+            self.schedule_run_async(self._round, self._interval_ms)
+
+
+class WorkerPlane:
+    """This process as a worker of a plane; `current` finds or makes it.
+
+    Threading: safe from any thread.
+    """
+
+    def __init__(self, handle: PlaneHandle) -> None:
+        self.worker = f"worker-{os.getpid()}-{secrets.token_hex(4)}"
+        self.settings = Settings()
+        self.given_up = False
+        self._handle = handle
+        self._identity = WorkerIdentity(self.worker, socket.gethostname(), os.getpid())
+        self._tasks: list[TaskPlane] = []
+        self._lock = threading.Lock()
+        self._heard_s = time.monotonic()
+        self.service = RpcService(
+            self.worker, secret=handle.secret, tls=handle.tls, ask_timeout=handle.timeout_ms
+        )
+        try:
+            connecting = self.service.connect(handle.address, PlaneGateway)
+            self._gateway: PlaneGateway = connecting.result(_CONNECT_S)
+        except Exception as error:
+            self.service.close_async()
+            raise RpcConnectionError(_unreachable(handle.address, error)) from error
+        WorkerEndpoint(self, handle.interval_ms).start()
+        atexit.register(self.service.close_async)
+
+    @classmethod
+    def current(cls, handle: PlaneHandle) -> WorkerPlane:
+        """That of this process, connected; RpcConnectionError if the driver cannot be reached."""
+        key = os.getpid(), handle.plane
+        with _planes_lock:
+            plane = _planes.get(key)
+            if plane is None or plane.given_up:
+                plane = _planes[key] = cls(handle)
+            return plane
+
+    def task(self, operator: str, attempt: Attempt | None = None) -> TaskPlane:
+        """For an operator in the task that Spark runs here, or in another attempt."""
+        return TaskPlane(self, attempt or current_attempt(operator))
+
+    def connect(self, endpoint_id: str, gateway: type[Proxy], fencing_token: Any = None) -> Proxy:
+        """A gateway to an endpoint that the driver runs on the plane's service."""
+        driver = RpcAddress.parse(self._handle.address).service
+        address = f"{driver}/user/rpc/{endpoint_id}"
+        return self.service.connect(address, gateway, fencing_token).result(_CONNECT_S)
+
+    def close(self) -> None:
+        """Leave the plane; who asks for this process's worker again gets a new one."""
+        self.given_up = True
+        atexit.unregister(self.service.close_async)
+        self.service.close()
+
+    # --- tasks
+
+    def enter(self, task: TaskPlane) -> None:
+        """A task begins; what its `check` raises if it may not."""
+        with self._lock:
+            self._tasks.append(task)
+        try:
+            self._sync(None)
+            task.check()
+        except BaseException:
+            with self._lock:
+                self._tasks.remove(task)
+            raise
+
+    def leave(self, task: TaskPlane, *, well: bool) -> None:
+        """A task has ended; if it did well, the driver has to agree."""
+        with self._lock:
+            self._tasks.remove(task)
+        if not well:
+            self.beat((task, False))
+            return
+        task.check()
+        self._sync((task, True))
+        task.check()
+
+    # --- beats
+
+    def beat(self, ended: tuple[TaskPlane, bool] | None = None) -> Any:
+        """Send a beat; a future that ends when its answer was taken in, or its loss."""
+        done: Future[None] = Future()
+        with self._lock:
+            tasks = list(self._tasks)
+            reports = [task.report() for task in tasks]
+            if ended is not None:
+                tasks.append(ended[0])
+                reports.append(ended[0].report(ended[1]))
+            sent = self._gateway.beat(Beat(self._identity, reports, self.settings.version))
+
+        def answered(answer: Any) -> None:
+            error = answer.exception()
+            if error is None:
+                self._hear(answer.result(), tasks)
+                done.set_result(None)
+            else:
+                self._miss(error)
+                done.set_exception(error)
+
+        sent.add_done_callback(answered)
+        return done
+
+    def _sync(self, ended: tuple[TaskPlane, bool] | None) -> None:
+        """Beat until there is an answer, for as long as the driver may be silent."""
+        until = time.monotonic() + self._handle.timeout_ms / 1000
+        while True:
+            try:
+                self.beat(ended).result()
+                return
+            except (RecipientUnreachableError, RpcConnectionError) as error:
+                if self.given_up or time.monotonic() + _AGAIN_S > until:
+                    raise RpcConnectionError(_unreachable(self._handle.address, error)) from error
+            except RpcError as error:
+                raise RpcConnectionError(_unreachable(self._handle.address, error)) from error
+            time.sleep(_AGAIN_S)
+
+    def _hear(self, reply: BeatReply, tasks: list[TaskPlane]) -> None:
+        self._heard_s = time.monotonic()
+        if reply.settings is not None:
+            self.settings.hear(reply.version, reply.settings)
+        for task, verdict in zip(tasks, reply.verdicts, strict=True):
+            task.hear(verdict)
+
+    def _miss(self, error: BaseException) -> None:
+        silence_s = time.monotonic() - self._heard_s
+        if silence_s * 1000 < self._handle.timeout_ms or self.given_up:
+            return
+        self.given_up = True
+        where = self._handle.address
+        reason = f"the driver's control plane at {where} is silent for {silence_s:.1f} s ({error})"
+        _LOG.warning("%s", reason)
+        with self._lock:
+            for task in self._tasks:
+                task.lose(reason)
+        self.service.close_async()
+        atexit.unregister(self.service.close_async)
+
+
+def _unreachable(address: str, error: BaseException) -> str:
+    return (
+        f"this worker cannot reach the driver's control plane at {address}: {error}. Is the driver "
+        "still there, and its host (ControlPlane's host, by default spark.driver.host) one that "
+        "executors can connect to? On Spark Connect and serverless services they cannot"
+    )
+
+
+_planes_lock = threading.Lock()
+_planes: dict[tuple[int, str], WorkerPlane] = {}
+
+
+def _forked() -> None:
+    global _planes_lock
+    _planes_lock = threading.Lock()  # somebody may have held it
+    _planes.clear()
+
+
+os.register_at_fork(after_in_child=_forked)

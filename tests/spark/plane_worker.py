@@ -1,0 +1,64 @@
+"""A worker of a control plane in a process of its own: `python -m tests.spark.plane_worker`.
+
+Reads a pickled (plane, attempt), and runs that attempt until it is killed.  When the setting
+"permits" comes it takes some from the endpoint of that name.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import time
+from concurrent.futures import Future
+from typing import Any
+
+from flinkish.rpc import RpcEndpoint, RpcGateway
+from flinkish.spark.limits.endpoint import PermitsGateway
+from flinkish.spark.limits.messages import LeaseRequest
+
+
+class SiteGateway(RpcGateway):
+    def pid(self) -> Future[int]: ...
+
+    def never(self) -> Future[int]: ...
+
+
+class Site(RpcEndpoint, SiteGateway):
+    def pid(self) -> Any:
+        return os.getpid()
+
+    def never(self) -> Any:
+        return Future()
+
+
+def main() -> None:
+    plane, attempt = pickle.load(sys.stdin.buffer)
+    worker = plane.worker()
+    Site(worker.service, "site").start()
+    took = False
+    with worker.task(attempt.operator, attempt) as task:
+        while True:
+            task.check()
+            if not took and (token := task.settings.get("permits")):
+                gateway = worker.connect("permits", PermitsGateway, token)
+                gateway.lease(REQUEST).result(20)
+                took = True
+            time.sleep(0.01)
+
+
+REQUEST = LeaseRequest(
+    worker="the worker",
+    token=0,
+    number=0,
+    wanted=0,
+    unused=0,
+    holding=2,
+    waiting=2,
+    throttled=False,
+    started_ns=0,
+    retry_after_ns=0,
+)
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,359 @@
+"""A driver's plane and workers over connections, in this process and in others, without Spark."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tests
+from flinkish.common.errors import (
+    CancelTaskError,
+    FencingTokenError,
+    IllegalArgumentError,
+    IllegalStateError,
+    RecipientUnreachableError,
+    RpcConnectionError,
+    UnsupportedOperationError,
+)
+from flinkish.rpc import FencedRpcEndpoint, FencedRpcGateway, RpcEndpoint, RpcGateway
+from flinkish.spark.control_plane import ControlPlane, PlaneHandle, TaskPlane, WorkerPlane
+from flinkish.spark.control_plane import plane as plane_module
+from flinkish.spark.limits import Concurrency
+from flinkish.spark.limits.endpoint import PermitsEndpoint
+from flinkish.spark.limits.permits import LEASE_NS, PermitLedger
+from tests.spark.plane_worker import REQUEST, SiteGateway
+from tests.spark.test_plane_ledger import FIRST, attempt
+
+SOON = 20
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + SOON
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to that"
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def plane() -> Iterator[ControlPlane]:
+    with ControlPlane(heartbeat_interval=20, heartbeat_timeout=20_000) as plane:
+        yield plane
+
+
+@pytest.fixture
+def worker(plane: ControlPlane) -> Iterator[WorkerPlane]:
+    worker = plane.handle().worker()
+    yield worker
+    worker.close()
+
+
+def test_a_plane_travels_as_its_handle(plane: ControlPlane) -> None:
+    handle = pickle.loads(pickle.dumps(plane))
+    assert isinstance(handle, PlaneHandle)
+    assert handle == plane.handle() == pickle.loads(pickle.dumps(handle))
+    assert handle.secret not in repr(handle)
+
+
+def test_one_worker_a_process(plane: ControlPlane, worker: WorkerPlane) -> None:
+    assert plane.handle().worker() is worker
+    with worker.task("map", FIRST), worker.task("filter", attempt(operator="filter")):
+        (info,) = plane.workers()
+        assert (info.worker, info.pid) == (worker.worker, os.getpid())
+        assert {task.operator for task in info.tasks} == {"map", "filter"}
+        assert abs(info.since_ms - time.time() * 1000) < 60_000
+    assert plane.workers()[0].tasks == ()
+
+
+def test_counters_are_live_and_exact_at_the_end(plane: ControlPlane, worker: WorkerPlane) -> None:
+    with worker.task("map", FIRST) as task:
+        task.count_by(lambda: {"held": 7})
+        task.count("rows", 3)
+        wait_until(lambda: plane.counters() == {"map": {0: {"rows": 3, "held": 7}}})
+        task.count("rows")
+    assert plane.counters()["map"][0]["rows"] == 4
+
+    def fail() -> None:
+        with worker.task("map", attempt(epoch=1)) as task:
+            task.count("rows", 10)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    wait_until(lambda: plane.counters()["map"][0]["rows"] == 14)
+    with worker.task("map", attempt(epoch=1, number=1, task=101)) as task:
+        task.count("rows", 11)
+    assert plane.counters()["map"][0]["rows"] == 15
+
+
+def test_a_zombie_is_refused_and_told_why(plane: ControlPlane, worker: WorkerPlane) -> None:
+
+    def be_a_zombie() -> None:
+        with worker.task("map", FIRST) as old:
+            old.count("rows", 50)
+            with worker.task("map", attempt(epoch=1, task=140)) as new:
+                new.count("rows", 2)
+                wait_until(lambda: old.stopped)
+            old.count("rows", 1_000_000)
+            old.check()
+
+    with pytest.raises(FencingTokenError, match="epoch 1 of the run has begun") as caught:
+        be_a_zombie()
+    assert (caught.value.expected, caught.value.found) == (("run", 1), ("run", 0))
+    assert plane.counters("query")["map"][0]["rows"] < 1_000_000
+    with pytest.raises(FencingTokenError, match="refused"), worker.task("map", FIRST):
+        pytest.fail("it was let in")
+
+
+def test_it_may_not_end_well_when_another_has_taken_over(
+    plane: ControlPlane, worker: WorkerPlane
+) -> None:
+    """Even if it never looked."""
+    with pytest.raises(FencingTokenError, match="attempt 1"), worker.task("map", FIRST):
+        worker.task("map", attempt(number=1, task=101)).__enter__()
+
+
+def cancel(plane: ControlPlane, task: TaskPlane) -> None:
+    task.check()
+    plane.cancel("run", "map", reason="no more")
+    wait_until(lambda: task.stopped)
+    task.check()
+
+
+def test_cancel_and_drain(plane: ControlPlane, worker: WorkerPlane) -> None:
+    with pytest.raises(CancelTaskError, match="no more"), worker.task("map", FIRST) as task:
+        cancel(plane, task)
+    with pytest.raises(CancelTaskError), worker.task("map", attempt(number=1, task=101)):
+        pytest.fail("it was let in")
+    plane.resume("run", "map")
+    with worker.task("map", attempt(number=2, task=102)) as task:
+        plane.drain("run")
+        wait_until(lambda: task.draining)
+        task.check()
+    with (
+        pytest.raises(CancelTaskError, match="after epoch 0"),
+        worker.task("map", attempt(epoch=1, task=110)),
+    ):
+        pytest.fail("it was let in")
+
+
+def test_settings_reach_live_workers(plane: ControlPlane, worker: WorkerPlane) -> None:
+    plane.set("threshold", 0.5)
+    with worker.task("map", FIRST) as task:
+        assert task.settings["threshold"] == 0.5
+        plane.set("threshold", {"low": [1, 2]})
+        wait_until(lambda: task.settings.get("threshold") == {"low": [1, 2]})
+        assert dict(task.settings) == {"threshold": {"low": [1, 2]}}
+        assert task.settings.get("other", 3) == 3
+        wait_until(lambda: plane.workers()[0].settings_version == 2)
+    with pytest.raises(Exception, match="object"):
+        plane.set("threshold", object())
+    with pytest.raises(IllegalArgumentError, match="name of a setting"):
+        plane.set(5, 5)  # type: ignore[arg-type]
+
+
+class EchoGateway(RpcGateway):
+    def echo(self, text: str) -> Future[str]: ...
+
+
+class Echo(RpcEndpoint, EchoGateway):
+    def echo(self, text: str) -> Any:
+        return f"{self.endpoint_id} says {text}"
+
+
+class EpochGateway(FencedRpcGateway[tuple[str, int]]):
+    def ask(self) -> Future[str]: ...
+
+
+class Epoch(FencedRpcEndpoint, EpochGateway):
+    def ask(self) -> Any:
+        return "let in"
+
+
+def test_endpoints_on_both_sides(plane: ControlPlane, worker: WorkerPlane) -> None:
+    Echo(plane.service, "driver-echo").start()
+    Echo(worker.service, "worker-echo").start()
+    assert worker.connect("driver-echo", EchoGateway).echo("a").result(SOON) == "driver-echo says a"
+    with worker.task("map", FIRST) as task:
+        back = plane.connect(worker.worker, "worker-echo", EchoGateway).result(SOON)
+        assert back.echo("b").result(SOON) == "worker-echo says b"
+        Epoch(plane.service, "fenced", ("run", 0)).start()
+        assert task.connect("fenced", EpochGateway).ask().result(SOON) == "let in"
+    late = worker.task("map", attempt(epoch=2))
+    error = late.connect("fenced", EpochGateway).ask().exception(SOON)
+    assert isinstance(error, FencingTokenError)
+
+
+def test_what_is_refused_at_once(monkeypatch: pytest.MonkeyPatch, plane: ControlPlane) -> None:
+    with pytest.raises(IllegalArgumentError, match="at least twice"):
+        ControlPlane(heartbeat_interval=10, heartbeat_timeout=10)
+    connect: Any = type("RemoteSession", (), {})()
+    with pytest.raises(UnsupportedOperationError, match="Spark Connect and serverless"):
+        ControlPlane(connect)
+    with ControlPlane(connect, host="127.0.0.1"):
+        pass
+    cluster: Any = type("Session", (), {"_sc": FakeContext("spark://there:7077")})()
+    assert plane_module._host_of(cluster) == "driver.example"
+    cluster._sc = FakeContext("local-cluster[2,1,1024]")
+    assert plane_module._host_of(cluster) == "127.0.0.1"
+
+
+def test_a_task_is_a_task_of_spark(worker: WorkerPlane) -> None:
+    with pytest.raises(IllegalStateError, match="not in a task of Spark"):
+        worker.task("map")
+
+
+class FakeContext:
+    def __init__(self, master: str) -> None:
+        self.master = master
+
+    def getConf(self) -> dict[str, str]:
+        return {"spark.driver.host": "driver.example"}
+
+
+# --- failures
+
+
+def test_a_connection_that_is_lost_is_made_again(plane: ControlPlane, worker: WorkerPlane) -> None:
+    lost: list[str] = []
+    plane.on_worker_lost(lost.append)
+    with worker.task("map", FIRST) as task:
+        wait_until(lambda: plane._endpoint._back.get(worker.worker))
+        for connection in plane.service.transport().connections():
+            connection.close("the test pulls the plug")
+        wait_until(lambda: lost == [worker.worker])
+        wait_until(lambda: [len(info.tasks) for info in plane.workers()] == [1])
+        plane.set("after", 1)
+        wait_until(lambda: task.settings.get("after") == 1)
+
+
+def test_a_driver_that_is_gone_ends_tasks_with_an_error() -> None:
+    plane = ControlPlane(heartbeat_interval=20, heartbeat_timeout=300)
+    worker = plane.worker()
+
+    def go_on() -> None:
+        with worker.task("map", FIRST) as task:
+            plane.close()
+            while True:
+                task.check()
+                time.sleep(0.005)
+
+    with pytest.raises(RpcConnectionError, match=r"silent for [\d.]+ s") as caught:
+        go_on()
+    assert "attempt 0 (task 100) of operator 'map', partition 0" in str(caught.value)
+    with pytest.raises(RpcConnectionError, match=r"cannot reach the driver's control plane at .*"):
+        plane.worker()
+    wait_until(lambda: worker.given_up)
+    worker.close()
+
+
+def test_off_loopback_with_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver makes them, the handle carries them."""
+    from flinkish.rpc import TlsConfig
+
+    with ControlPlane(tls=TlsConfig.ephemeral(), heartbeat_interval=20) as plane:
+        handle = pickle.loads(pickle.dumps(plane))
+        worker = handle.worker()
+        with worker.task("map", FIRST):
+            assert len(plane.workers()) == 1
+        worker.close()
+
+
+@contextmanager
+def worker_process(
+    plane: ControlPlane, environment: dict[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker in a process of its own, which runs a task until it is told to end."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.spark.plane_worker"],
+        env=environment,
+        cwd=Path(tests.__file__).resolve().parents[1],
+        stdin=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        process.stdin.write(pickle.dumps((plane, FIRST)))
+        process.stdin.flush()
+        yield process
+        process.kill()
+
+
+@pytest.fixture
+def process(plane: ControlPlane, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    with worker_process(plane, environment) as running:
+        yield running
+
+
+def test_a_worker_that_is_killed_is_gone_at_once(
+    plane: ControlPlane, process: subprocess.Popen[bytes]
+) -> None:
+    """Its asks fail, its registration and its permits are free again."""
+    permits = PermitLedger(concurrency=Concurrency(3))
+    clock = [0]
+    PermitsEndpoint(plane.service, "permits", "token", permits, lambda: clock[0]).start()
+    wait_until(plane.workers)
+    plane.set("permits", "token")
+    (info,) = plane.workers()
+    assert info.pid == process.pid
+    wait_until(lambda: permits.statistics(0).held)
+    site: Any = plane.connect(info.worker, "site", SiteGateway).result(SOON)
+    under_way = [site.never() for _ in range(20)]
+    assert site.pid().result(SOON) == process.pid
+    lost: list[str] = []
+    plane.on_worker_lost(lost.append)
+    process.send_signal(signal.SIGKILL)
+    for future in under_way:
+        assert isinstance(future.exception(SOON), RecipientUnreachableError)
+    wait_until(lambda: lost == [info.worker])
+    assert plane.workers() == []
+    clock[0] = LEASE_NS + 1
+    heir = permits.lease(replace(REQUEST, worker="heir", waiting=3), clock[0])
+    heir = permits.lease(
+        replace(REQUEST, worker="heir", token=heir.token, number=heir.number, waiting=3), clock[0]
+    )
+    assert heir.holding == 3
+
+
+def test_a_worker_that_is_frozen_is_gone_after_a_while_and_comes_back(
+    environment: dict[str, str],
+) -> None:
+    with (
+        ControlPlane(heartbeat_interval=20, heartbeat_timeout=1_000) as plane,
+        worker_process(plane, environment) as running,
+    ):
+        wait_until(plane.workers)
+        running.send_signal(signal.SIGSTOP)
+        wait_until(lambda: not plane.workers())
+        running.send_signal(signal.SIGCONT)
+        wait_until(plane.workers)
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_child_is_a_worker_of_its_own(plane: ControlPlane, worker: WorkerPlane) -> None:
+    handle = plane.handle()
+    with worker.task("map", FIRST):
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                mine = handle.worker()
+                assert mine is not worker
+                with mine.task("map", attempt(partition=1)) as task:
+                    task.count("rows", 5)
+                status = 0
+            finally:
+                os._exit(status)
+        _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) == 0
+        wait_until(lambda: [info.pid for info in plane.workers()] == [os.getpid()])
+        assert plane.counters()["map"][1] == {"rows": 5}

@@ -174,6 +174,8 @@ class WindowedStream:
         keys = self._stream._keys
         columns = arrow_schema(self._stream._stream.to_df().schema)
         vector, reason = vector_plan(self._definition, aggregates, keys, columns)
+        if self._options.order == "timestamp":
+            vector, reason = None, "order='timestamp' hands rows over one by one"
         output = output_of(self._definition, aggregates, keys, columns)
         if vector is None:
             definition = self._definition.with_aggregate(

@@ -1,4 +1,4 @@
-"""Windows that merge, and windows with evictors: facts C.10, C.11, C.13-C.17, C.25, C.30."""
+"""Windows that merge, and snapshots of windows: facts C.10, C.11, C.13-C.17."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -7,71 +7,30 @@ import pytest
 
 from flinkish.common import OutputTag, Types
 from flinkish.common.errors import (
-    ArgumentTypeError,
-    IllegalArgumentError,
-    IllegalStateError,
     IncompatibleStateError,
-    SerializationError,
-    TimestampError,
     UnsupportedOperationError,
 )
-from flinkish.functions import AggregateFunction, ProcessWindowFunction
+from flinkish.functions import ProcessWindowFunction
 from flinkish.operators import WindowOperatorBuilder as Builder
 from flinkish.state import ValueStateDescriptor
 from flinkish.testing import KeyedOneInputStreamOperatorTestHarness
 from flinkish.windowing import (
     ContinuousEventTimeTrigger,
-    CountEvictor,
-    CountSlidingWindowAssigner,
     CountTrigger,
     CountTumblingWindowAssigner,
-    DeltaEvictor,
-    DeltaTrigger,
     DynamicEventTimeSessionWindows,
     EventTimeSessionWindows,
-    Evictor,
-    GlobalWindows,
     MergingWindowAssigner,
     ProcessingTimeSessionWindows,
     PurgingTrigger,
-    TimeEvictor,
     TimeWindow,
     TimeWindowSerializer,
     TriggerResult,
     TumblingEventTimeWindows,
-    TumblingProcessingTimeWindows,
 )
-from tests.operators.windowed import Elements, Script, harness_of, records
+from tests.operators.windowed import Elements, Gather, Script, Spans, give, harness_of, records
 
 FIRE = TriggerResult.FIRE
-
-
-class Spans(ProcessWindowFunction):
-    """(key, start, end, sorted values)."""
-
-    def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterator[Any]:
-        window = context.window()
-        yield key, window.start, window.end, sorted(element[1] for element in elements)
-
-
-class Gather(AggregateFunction):
-    def create_accumulator(self) -> list[Any]:
-        return []
-
-    def add(self, value: Any, accumulator: list[Any]) -> list[Any]:
-        return [*accumulator, value[1]]
-
-    def get_result(self, accumulator: list[Any]) -> list[Any]:
-        return sorted(accumulator)
-
-    def merge(self, acc_a: list[Any], acc_b: list[Any]) -> list[Any]:
-        return acc_a + acc_b
-
-
-def give(harness: KeyedOneInputStreamOperatorTestHarness[Any], *times: int) -> None:
-    for time in times:
-        harness.process_element(("k", time), time)
-        harness.operator.table._check()
 
 
 def held(harness: KeyedOneInputStreamOperatorTestHarness[Any]) -> tuple[int, int]:
@@ -345,219 +304,3 @@ def test_windows_that_merge_are_not_taken_for_those_that_do_not() -> None:
         other = KeyedOneInputStreamOperatorTestHarness(keeps(Builder(assigner)), lambda v: v[0])
         with other, pytest.raises(IncompatibleStateError, match="'window-contents' is declared"):
             other.initialize_state(kept)
-
-
-# --- evictors
-
-
-def test_evictors_take_elements_out_for_good() -> None:
-    """C.25."""
-    builder = Builder(GlobalWindows.create()).trigger(CountTrigger.of(2))
-    with harness_of(builder.evictor(CountEvictor.of(3)).process(Elements())) as h:
-        give(h, *range(6))
-        assert records(h) == [("k", 0, [0, 1]), ("k", 0, [1, 2, 3]), ("k", 0, [3, 4, 5])]
-
-
-@pytest.mark.parametrize(
-    ("evictor", "expected"),
-    [
-        (CountEvictor.of(1, True), [[0, 1], [1, 2, 3]]),
-        (TimeEvictor.of(2), [[0, 1], [2, 3]]),
-        (DeltaEvictor.of(2, lambda one, last: last[1] - one[1]), [[0, 1], [2, 3]]),
-    ],
-)
-def test_evictors_before_and_after(evictor: Evictor, expected: list[Any]) -> None:
-    """C.25: evict before, call, evict after, keep what is left."""
-    builder = Builder(GlobalWindows.create()).trigger(CountTrigger.of(2))
-    with harness_of(builder.evictor(evictor).process(Elements())) as h:
-        give(h, *range(4))
-        assert [values for _, _, values in records(h)] == expected
-
-
-class Nosy(Evictor):
-    def evict_before(self, elements: Any, size: int, window: Any, ctx: Any) -> None:
-        assert size == len(elements)
-        assert (ctx.get_current_watermark(), ctx.get_current_processing_time()) == (0, 0)
-        elements.clear()
-
-    def evict_after(self, elements: Any, size: int, window: Any, ctx: Any) -> None:
-        assert size == 0
-        assert isinstance(ctx, Evictor.EvictorContext)
-
-
-def test_an_evictor_that_takes_everything() -> None:
-    """C.25: the function is called with nothing, and nothing is kept."""
-    builder = Builder(TumblingEventTimeWindows.of(10)).trigger(CountTrigger.of(2))
-    with harness_of(builder.evictor(Nosy()).process(Elements())) as h:
-        h.process_watermark(0)
-        give(h, 1, 2)
-        assert records(h) == [("k", 0, [])]
-        assert h.num_keyed_state_entries() == 0
-
-
-def test_folding_with_an_evictor_folds_what_it_leaves() -> None:
-    """C.25."""
-    for finish, expected in (
-        (lambda b: b.aggregate(Gather()), [[1, 2], [2, 3]]),
-        (lambda b: b.reduce(lambda x, y: ("k", x[1] + y[1])), [("k", 3), ("k", 5)]),
-        (lambda b: b.aggregate(Gather(), Named()), [("k", [[1, 2]]), ("k", [[2, 3]])]),
-    ):
-        builder = Builder(GlobalWindows.create()).trigger(CountTrigger.of(1))
-        with harness_of(finish(builder.evictor(CountEvictor.of(2)))) as h:
-            give(h, 1, 2, 3)
-            assert records(h)[1:] == expected
-
-
-class Named(ProcessWindowFunction):
-    def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterator[Any]:
-        yield key, list(elements)
-
-
-# --- counting windows
-
-
-def test_count_windows() -> None:
-    with harness_of(Builder(CountTumblingWindowAssigner.of(2)).process(Elements())) as h:
-        give(h, *range(5))
-        assert [values for _, _, values in records(h)] == [[0, 1], [2, 3]]
-        assert h.num_keyed_state_entries() == 3, "one element, its count, the key's"
-    with harness_of(Builder(CountSlidingWindowAssigner.of(3, 2)).process(Elements())) as h:
-        give(h, *range(6))
-        assert [values for _, _, values in records(h)] == [[0, 1, 2], [2, 3, 4]]
-
-
-# --- what is refused
-
-
-class Impatient(EventTimeSessionWindows):
-    def get_default_trigger(self, env: Any = None) -> Any:
-        return DeltaTrigger.of(1, max)
-
-
-@pytest.mark.parametrize(
-    ("make", "error", "says"),
-    [
-        (
-            lambda b: b(EventTimeSessionWindows.with_gap(5)).trigger(DeltaTrigger.of(1, max)),
-            UnsupportedOperationError,
-            "trigger that does not support merging.*DeltaTrigger.can_merge",
-        ),
-        (
-            lambda b: b(Impatient(5)),
-            UnsupportedOperationError,
-            "Impatient merges windows, and DeltaTrigger.can_merge",
-        ),
-        (
-            lambda b: b(TumblingProcessingTimeWindows.of(5)).allowed_lateness(1),
-            IllegalArgumentError,
-            "nothing is late for TumblingProcessingTimeWindows",
-        ),
-        (
-            lambda b: b(TumblingEventTimeWindows.of(5)).allowed_lateness(-1),
-            IllegalArgumentError,
-            "allowed_lateness must be at least 0",
-        ),
-        (lambda b: b(TumblingEventTimeWindows), ArgumentTypeError, "make an instance"),
-        (lambda b: b("10 seconds"), ArgumentTypeError, "has no assign_windows"),
-        (
-            lambda b: b(TumblingEventTimeWindows.of(5)).trigger(CountTrigger),
-            ArgumentTypeError,
-            "make an instance",
-        ),
-        (
-            lambda b: b(TumblingEventTimeWindows.of(5)).evictor(3),
-            ArgumentTypeError,
-            "has no evict_before",
-        ),
-        (
-            lambda b: b(TumblingEventTimeWindows.of(5)).side_output_late_data("late"),
-            ArgumentTypeError,
-            "an OutputTag",
-        ),
-        (
-            lambda b: b(TumblingEventTimeWindows.of(5)).process(Gather()),
-            ArgumentTypeError,
-            "has process",
-        ),
-        (
-            lambda b: b(TumblingEventTimeWindows.of(5)).apply(Spans),
-            ArgumentTypeError,
-            "make an instance",
-        ),
-        (lambda b: b(TumblingEventTimeWindows.of(5)).reduce(5), ArgumentTypeError, "reduce takes"),
-        (
-            lambda b: b(TumblingEventTimeWindows.of(5)).aggregate(max),
-            ArgumentTypeError,
-            "has no create_accumulator",
-        ),
-        (
-            lambda b: b(TumblingEventTimeWindows.of(5)).aggregate(Gather(), max),
-            ArgumentTypeError,
-            "process or apply",
-        ),
-    ],
-)
-def test_refused_when_put_together(make: Any, error: type[Exception], says: str) -> None:
-    """C.30 and its like."""
-    with pytest.raises(error, match=says):
-        make(Builder)
-
-
-def test_elements_without_timestamps() -> None:
-    """C.26."""
-    builder = Builder(TumblingEventTimeWindows.of(5))
-    with harness_of(builder.process(Elements())) as h:
-        with pytest.raises(TimestampError, match="assign_timestamps_and_watermarks"):
-            h.process_element(("k", 1))
-        give(h, 1)
-        h.process_watermark(4)
-        assert records(h) == [("k", 0, [1])], "the operator goes on"
-
-
-def test_triggers_must_answer() -> None:
-    builder = Builder(TumblingEventTimeWindows.of(5))
-    with (
-        harness_of(builder.trigger(Script(results=["fire"])).process(Elements())) as h,  # type: ignore[list-item]
-        pytest.raises(ArgumentTypeError, match="on_element of the trigger returned 'fire'"),
-    ):
-        give(h, 1)
-
-
-def test_elements_that_cannot_be_kept() -> None:
-    builder = Builder(TumblingEventTimeWindows.of(5))
-    with (
-        harness_of(builder.process(Elements())) as h,
-        pytest.raises(SerializationError, match="a window was given a value of type tuple"),
-    ):
-        h.process_element(("k", lambda: 1), 1)
-
-
-class Broken(ProcessWindowFunction):
-    def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterator[Any]:
-        raise OSError("no more")
-
-
-def test_errors_name_function_and_key() -> None:
-    with harness_of(Builder(TumblingEventTimeWindows.of(5)).process(Broken())) as h:
-        give(h, 1)
-        with pytest.raises(OSError, match="no more") as raised:
-            h.process_watermark(4)
-        notes = " ".join(raised.value.__notes__)
-        assert "Broken.process for the key 'k', timestamp 4" in notes
-
-
-class Feeding(ProcessWindowFunction):
-    def __init__(self, feed: Any) -> None:
-        self.feed = feed
-
-    def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterator[Any]:
-        self.feed()
-        yield 1
-
-
-def test_a_function_cannot_feed_its_own_operator() -> None:
-    builder = Builder(TumblingEventTimeWindows.of(5))
-    with harness_of(builder.process(Feeding(lambda: give(h, 3)))) as h:
-        give(h, 1)
-        with pytest.raises(IllegalStateError, match="hands elements or time"):
-            h.process_watermark(4)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from flinkish.functions import ProcessWindowFunction
+from flinkish.functions import AggregateFunction, ProcessWindowFunction
 from flinkish.operators import WindowOperator
 from flinkish.testing import KeyedOneInputStreamOperatorTestHarness
 from flinkish.windowing import Trigger, TriggerResult
@@ -73,3 +73,31 @@ class Script(Trigger):
 
     def clear(self, window: Any, ctx: Any) -> None:
         self.cleared.append(window)
+
+
+class Spans(ProcessWindowFunction):
+    """(key, start, end, sorted values)."""
+
+    def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterator[Any]:
+        window = context.window()
+        yield key, window.start, window.end, sorted(element[1] for element in elements)
+
+
+class Gather(AggregateFunction):
+    def create_accumulator(self) -> list[Any]:
+        return []
+
+    def add(self, value: Any, accumulator: list[Any]) -> list[Any]:
+        return [*accumulator, value[1]]
+
+    def get_result(self, accumulator: list[Any]) -> list[Any]:
+        return sorted(accumulator)
+
+    def merge(self, acc_a: list[Any], acc_b: list[Any]) -> list[Any]:
+        return acc_a + acc_b
+
+
+def give(harness: KeyedOneInputStreamOperatorTestHarness[Any], *times: int) -> None:
+    for time in times:
+        harness.process_element(("k", time), time)
+        harness.operator.table._check()

@@ -1,7 +1,7 @@
 """A program that is killed: a query over a directory of micro-batches, into a file for each.
 
-Run as ``python -m tests.spark.kill_driver WORK``; WORK/in holds the batches.  Ends with
-WORK/done when all are through.
+Run as ``python -m tests.spark.kill_driver WORK process`` (or ``windows``); WORK/in holds the
+batches.  Ends with WORK/done when all are through.
 """
 
 import json
@@ -14,9 +14,10 @@ import flinkish.spark as fs
 from tests.spark.functions import LATE, Silence
 from tests.spark.support import GROUPS, Source, settings, timed
 from tests.spark.traffic import OUT, SCHEMA
+from tests.spark.windowed import LATE_ROWS, SESSIONS, SPANS, Spans
 
 
-def main(work: Path) -> None:
+def main(work: Path, what: str) -> None:
     spark = (
         SparkSession.builder.master("local[2,3]")
         .config("spark.ui.enabled", "false")
@@ -34,27 +35,25 @@ def main(work: Path) -> None:
     )
     spark.sparkContext.setLogLevel("OFF")
     fs.configure(spark)
-    stream = (
-        timed(Source(spark, work / "in", SCHEMA).stream(), 1000)
-        .key_by("key")
-        .process(
-            Silence(),
-            schema=OUT,
-            max_parallelism=GROUPS,
-            # Compacts all the time, so that kills meet compactions.
-            state=settings(work / "tables", compact_bytes=1, compact_factor=1.0, compact_pieces=3),
-        )
-    )
+    keyed = timed(Source(spark, work / "in", SCHEMA).stream(), 1000).key_by("key")
+    # Compacts all the time, so that kills meet compactions.
+    state = settings(work / "tables", compact_bytes=1, compact_factor=1.0, compact_pieces=3)
+    if what == "windows":
+        windows = keyed.window(SESSIONS, max_parallelism=GROUPS, state=state)
+        stream = windows.side_output_late_data(LATE_ROWS).process(Spans(), schema=SPANS)
+    else:
+        stream = keyed.process(Silence(), schema=OUT, max_parallelism=GROUPS, state=state)
+    late_tag = LATE_ROWS if what == "windows" else LATE
 
     def write(batch: int, main: DataFrame, late: DataFrame) -> None:
         rows = {"": [list(row) for row in main.collect()]}
         rows["late"] = [list(row) for row in late.collect()]
         hidden = work / "out" / f".{batch:03}"
-        hidden.write_text(json.dumps(rows))
+        hidden.write_text(json.dumps(rows, default=str))
         hidden.rename(work / "out" / f"{batch:03}.json")
 
     (work / "out").mkdir(exist_ok=True)
-    writer = stream.foreach_batch(write, LATE).option(
+    writer = stream.foreach_batch(write, late_tag).option(
         "checkpointLocation", str(work / "checkpoint")
     )
     writer.trigger(availableNow=True).start().awaitTermination()
@@ -63,4 +62,4 @@ def main(work: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2])

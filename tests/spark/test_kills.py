@@ -13,10 +13,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.models.window_operator import WindowModel
 from tests.spark.functions import LATE, Silence
 from tests.spark.killing import kill_now_and_then
 from tests.spark.support import GROUPS, Outcome, Source, run, settings, timed, tuples
 from tests.spark.traffic import OUT, SCHEMA, check, expected, feed, random_batches
+from tests.spark.windowed import SESSIONS
+from tests.spark.windowed import expected as windows_expected
 
 KILLS = int(os.environ.get("FLINKISH_KILLS", "2"))
 
@@ -83,7 +86,7 @@ def test_killed_drivers(tmp_path: Path) -> None:
     batches = random_batches(41, batches=max(8, 2 * KILLS), rows=50, keys=20)
     feed(source, batches)
     out = tmp_path / "out"
-    program = ["tests.spark.kill_driver", str(tmp_path)]
+    program = ["tests.spark.kill_driver", str(tmp_path), "process"]
     deaths = kill_now_and_then(program, tmp_path, chance, KILLS, 1.5)
     assert deaths == KILLS
     found = Outcome(batches={int(file.stem): tuples(file) for file in out.glob("*.json")})
@@ -92,3 +95,18 @@ def test_killed_drivers(tmp_path: Path) -> None:
     tables = list((tmp_path / "tables").glob("*/*/*/*/*"))
     assert len(tables) == len({table.parent for table in tables}) == GROUPS
     assert not any(table.name.startswith(".") for table in tables)
+
+
+@pytest.mark.stress
+def test_killed_drivers_of_windows(tmp_path: Path) -> None:
+    source = Source(None, tmp_path / "in", SCHEMA)  # type: ignore[arg-type]
+    batches = random_batches(43, batches=max(6, 2 * KILLS), rows=50, keys=20)
+    feed(source, batches)
+    program = ["tests.spark.kill_driver", str(tmp_path), "windows"]
+    assert kill_now_and_then(program, tmp_path, random.Random(43), KILLS, 1.5) == KILLS
+    found = {int(file.stem): tuples(file) for file in (tmp_path / "out").glob("*.json")}
+    given, late = windows_expected(WindowModel(SESSIONS), batches, 1000)
+    for batch, wanted in enumerate(given):
+        assert sorted(found[batch][""]) == wanted, f"batch {batch}"
+    rows = [(key, n) for batch in found.values() for key, n, _ in batch["late"]]
+    assert sorted(rows) == late

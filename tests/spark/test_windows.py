@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from flinkish.common import OutputTag
 from flinkish.common.errors import (
     IllegalArgumentError,
     TimestampError,
@@ -20,7 +19,6 @@ from flinkish.functions import (
     AggregateFunction,
     AllWindowFunction,
     KeyedProcessFunction,
-    ProcessWindowFunction,
 )
 from flinkish.functions.aggregates import Count, DistinctCount, Sum
 from flinkish.spark import DataStream
@@ -36,30 +34,9 @@ from flinkish.windowing import (
     TumblingProcessingTimeWindows,
 )
 from tests.models.window_operator import WindowModel
-from tests.spark.support import GROUPS, Source, run, settings, timed, watermarks
+from tests.spark.support import GROUPS, Source, run, settings, timed
 from tests.spark.traffic import SCHEMA, feed, random_batches
-
-OUT = "key string, begin bigint, end bigint, n array<bigint>"
-LATE = OutputTag("late", "key string, n bigint, ts timestamp")
-
-
-class Spans(ProcessWindowFunction):
-    def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterator[Any]:
-        window = context.window()
-        yield key, window.start, window.end, sorted(row.n for row in elements)
-
-
-def expected(model: WindowModel, batches: list[Any], bound: int) -> tuple[list[Any], list[Any]]:
-    """What the model gives in each batch and in the trailing one, and which rows are late."""
-    marks = watermarks([[row["at"] for row in rows] for rows in batches], bound)
-    given = []
-    for rows, mark in zip([*batches, []], marks, strict=True):
-        if mark is not None:
-            model.advance(mark)
-        for row in rows:
-            model.process(row["key"], row["n"], row["at"])
-        given.append(model.take())
-    return given, sorted(model.late)
+from tests.spark.windowed import LATE_ROWS, SPANS, Spans, expected
 
 
 @pytest.mark.parametrize("counts", [None, 3])
@@ -73,13 +50,13 @@ def test_sessions_with_late_rows(spark: SparkSession, tmp_path: Path, counts: in
         .key_by("key")
         .window(EventTimeSessionWindows.with_gap("1 second"), max_parallelism=GROUPS, uid="visits")
         .allowed_lateness(500)
-        .side_output_late_data(LATE)
+        .side_output_late_data(LATE_ROWS)
     )
     if counts is not None:
         windowed.trigger(CountTrigger.of(counts))
-    stream = windowed.process(Spans(), schema=OUT)
+    stream = windowed.process(Spans(), schema=SPANS)
     assert stream.explain() == "visits: row by row: Spans is given the elements of each window"
-    outcome = run(stream, tmp_path / "checkpoint", LATE)
+    outcome = run(stream, tmp_path / "checkpoint", LATE_ROWS)
     model = WindowModel(EventTimeSessionWindows.with_gap(1000), 500, counts)
     given, late = expected(model, batches, 1000)
     for batch, wanted in enumerate(given):
@@ -119,7 +96,7 @@ def test_killed_workers(spark: SparkSession, tmp_path: Path) -> None:
         timed(source.stream(), 1000)
         .key_by("key")
         .window(assigner, max_parallelism=GROUPS, state=settings(tmp_path / "tables"))
-        .process(Dying(str(tmp_path / "markers")), schema=OUT)
+        .process(Dying(str(tmp_path / "markers")), schema=SPANS)
     )
     outcome = run(stream, tmp_path / "checkpoint")
     assert len(list((tmp_path / "markers").iterdir())) == 2
@@ -164,7 +141,7 @@ def test_batch_dataframes(spark: SparkSession, tmp_path: Path) -> None:
     sessions = EventTimeSessionWindows.with_gap(1000)
     tumbling = TumblingEventTimeWindows.of(4000)
     for key in ("key", lambda row: row.key):
-        spans = stream.key_by(key).window(sessions).process(Spans(), schema=OUT).to_df()
+        spans = stream.key_by(key).window(sessions).process(Spans(), schema=SPANS).to_df()
         assert sorted(map(tuple, spans.collect())) == model(sessions)
     means = stream.key_by("key").window(tumbling).aggregate(Mean(), schema="mean double").to_df()
     wanted = [sum(values) / len(values) for _, _, _, values in model(tumbling)]
@@ -207,6 +184,8 @@ def test_aggregates_by_columns_and_row_by_row_are_the_same(
     assert len(one.rows()) > 20
     distinct = keyed.window(assigner).aggregate(DistinctCount("n"))
     assert "row by row" in distinct.explain()
+    sorted_first = keyed.window(assigner, order="timestamp").aggregate(Count())
+    assert sorted_first.explain().endswith("order='timestamp' hands rows over one by one")
 
 
 class Own(CountTrigger):
@@ -242,7 +221,7 @@ def test_windows_behind_another_operator(spark: SparkSession, tmp_path: Path) ->
         .process(Pass(), schema="key string, n bigint", max_parallelism=GROUPS)
         .key_by("key")
         .window(assigner, max_parallelism=GROUPS)
-        .process(Spans(), schema=OUT)
+        .process(Spans(), schema=SPANS)
     )
     assert len(stream.explain().splitlines()) == 2
     outcome = run(stream, tmp_path / "checkpoint")
@@ -258,7 +237,7 @@ def test_windows_on_the_clock_fire_without_data(spark: SparkSession, tmp_path: P
         DataStream(source.stream())
         .key_by("key")
         .window(ProcessingTimeSessionWindows.with_gap("2 seconds"), max_parallelism=GROUPS)
-        .process(Spans(), schema=OUT)
+        .process(Spans(), schema=SPANS)
     )
     found: dict[int, list[Any]] = {}
 
@@ -290,15 +269,15 @@ def test_what_is_refused(spark: SparkSession) -> None:
         keyed.window(ProcessingTimeSessionWindows.with_gap(5)).trigger(DeltaTrigger.of(1, max))
     with pytest.raises(UnsupportedOperationError, match="processing_time_timers=False"):
         keyed.window(TumblingProcessingTimeWindows.of(5), processing_time_timers=False).process(
-            Spans(), schema=OUT
+            Spans(), schema=SPANS
         )
     with pytest.raises(UnsupportedOperationError, match="would fire without end"):
         keyed.window(GlobalWindows.create()).trigger(ContinuousEventTimeTrigger.of(5)).process(
-            Spans(), schema=OUT
+            Spans(), schema=SPANS
         )
     with pytest.raises(IllegalArgumentError, match="no begin and end"):
         keyed.window(GlobalWindows.create()).aggregate(Count())
     with pytest.raises(IllegalArgumentError, match="output schema"):
         keyed.count_window(5).aggregate(Mean())
     with pytest.raises(IllegalArgumentError, match="max_parallelism"):
-        keyed.window(GlobalWindows.create(), max_parallelism=0).process(Spans(), schema=OUT)
+        keyed.window(GlobalWindows.create(), max_parallelism=0).process(Spans(), schema=SPANS)

@@ -13,11 +13,13 @@ from flinkish.common import OutputTag, Row
 from flinkish.common.errors import IllegalStateError, StateMigrationError
 from flinkish.functions import ProcessWindowFunction
 from flinkish.operators.window_definition import WindowDefinition
+from flinkish.spark.batch import _KeyByKey
 from flinkish.spark.plan import OperatorPlan
 from flinkish.windowing import (
     ContinuousProcessingTimeTrigger,
     CountTrigger,
     EventTimeSessionWindows,
+    GlobalWindows,
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
@@ -34,7 +36,8 @@ LATE = OutputTag("late", "key string, n bigint, ts timestamp")
 class Spans(ProcessWindowFunction):
     def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterator[Any]:
         window = context.window()
-        yield key, window.start - BASE, window.end - BASE, sorted(row.n for row in elements)
+        start, end = getattr(window, "start", BASE), getattr(window, "end", BASE)
+        yield key, start - BASE, end - BASE, sorted(row.n for row in elements)
 
 
 def windows(definition: WindowDefinition, directory: Path, **changes: Any) -> OperatorPlan:
@@ -143,3 +146,24 @@ def test_functions_get_rows(tmp_path: Path) -> None:
     spark = FakeSpark()
     spark.batch(operator, [("a", 1, BASE), ("b", 2, BASE + 1)], 1)
     assert sorted(spark.batch(operator, [], BASE + 10)) == [("a", 0, 0, []), ("b", 0, 0, [])]
+
+
+def test_a_batch_dataframe_of_many_keys_needs_the_rows_of_few(tmp_path: Path) -> None:
+    definition = WindowDefinition.of(GlobalWindows.create()).with_trigger(CountTrigger.of(2))
+    operator = windows(definition, tmp_path)
+    keyed = _KeyByKey(operator)
+    fired = 0
+    for number in range(40):  # contents of global windows are never cleaned up
+        keys = [f"{number:03}-{at // 3:03}" for at in range(300)]
+        columns = [keys, list(range(300)), [BASE + at for at in range(300)]]
+        arrays = [
+            pa.array(columns[0]),
+            pa.array(columns[1], pa.int64()),
+            pa.array(columns[2], pa.timestamp("ms", "UTC")).cast(pa.timestamp("us", "UTC")),
+        ]
+        for result in keyed.process(pa.record_batch(arrays, schema=SCHEMA)):
+            fired += sum(payload is not None for payload in result.column("payload").to_pylist())
+        assert keyed._table.number_of_keys < 3_000
+        keyed._table._check()
+    keyed.close()
+    assert fired == 40, "an output of each Arrow batch"

@@ -1,0 +1,155 @@
+"""async_map with limits across a job, and with a ledger."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pyspark.errors import PythonException
+from pyspark.sql import DataFrame, Observation, SparkSession
+
+import flinkish.spark as fs
+from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
+from flinkish.functions import AsyncBatchFunction, AsyncRetryStrategy
+from flinkish.spark.call_layers import limit_layers
+from flinkish.spark.limits.layer import LimitLayer
+from tests.spark import limited_functions as calls
+from tests.spark.limit_world import most_in
+
+S = 1_000_000_000
+TIMES = "n bigint, began bigint, ended bigint"
+TEXTS = "n bigint, text string, at timestamp"
+
+
+def numbers(spark: SparkSession, count: int, partitions: int) -> DataFrame:
+    return spark.range(0, count, 1, partitions).withColumnRenamed("id", "n")
+
+
+def test_a_rate_holds_for_all_partitions(spark: SparkSession) -> None:
+    frame = fs.async_map(numbers(spark, 600, 4), calls.timed, TIMES, rate="300/s")
+    rows = frame.collect()
+    assert sorted(row.n for row in rows) == list(range(600))
+    # How late a busy machine lets a call begin that has its permit is not the limit's doing.
+    assert most_in(sorted(row.began for row in rows), S) <= 300 * 1.2
+
+
+@pytest.mark.parametrize("fn", [calls.timed, calls.timed_in_thread])
+def test_a_concurrency_holds_for_all_partitions(spark: SparkSession, fn: Any) -> None:
+    frame = fs.async_map(numbers(spark, 200, 4), fn, TIMES, concurrency=7)
+    rows = frame.collect()
+    assert sorted(row.n for row in rows) == list(range(200))
+    events = sorted([(row.began, 1) for row in rows] + [(row.ended, -1) for row in rows])
+    under_way = most = 0
+    for _, by in events:
+        under_way += by
+        most = max(most, under_way)
+    assert 1 < most <= 7
+
+
+def test_limits_of_each_worker_and_of_the_job_together(spark: SparkSession) -> None:
+    frame = fs.async_map(
+        numbers(spark, 100, 2),
+        calls.timed,
+        TIMES,
+        rate=fs.Rate("500/s"),
+        concurrency=fs.Concurrency(3, scope="worker"),
+    )
+    assert len(frame.collect()) == 100
+
+
+def noted(folder: Path) -> list[int]:
+    return sorted(int(path.name.split("-")[0]) for path in folder.iterdir())
+
+
+def run(frame: DataFrame, fn: Any, tmp_path: Path, **options: Any) -> "tuple[Any, dict[str, int]]":
+    counts = Observation()
+    ledger = tmp_path / "ledger"
+    out = fs.async_map(frame, fn, TEXTS, ledger=ledger, observation=counts, name="texts", **options)
+    return sorted(tuple(row) for row in out.collect()), counts.get
+
+
+def test_a_job_that_is_started_again_calls_for_the_rest(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    folder = tmp_path / "calls"
+    folder.mkdir()
+    fn = calls.Noting(str(folder))
+    some, counts = run(numbers(spark, 60, 3), fn, tmp_path)
+    assert (counts["rows"], counts["saved"]) == (60, 0)
+    every, counts = run(numbers(spark, 100, 2), fn, tmp_path)
+    assert every == sorted((n, f"text {n}", None) for n in range(100) for _ in range(n % 3))
+    assert [row for row in every if row[0] < 60] == some
+    assert (counts["rows"], counts["saved"]) == (100, 60)
+    assert noted(folder) == list(range(100)), "a call for each row"
+    _, counts = run(numbers(spark, 10, 1), fn, tmp_path, ledger_settings={"model": "other"})
+    assert counts["saved"] == 0
+
+
+def test_only_what_failed_is_called_for_again(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "calls"
+    folder.mkdir()
+    for broken in (True, False):
+        fn = calls.Noting(str(folder), broken)
+        rows, counts = run(numbers(spark, 30, 2), fn, tmp_path, on_error="drop")
+        assert counts["failed"] == (15 if broken else 0)
+    assert counts["saved"] == 15
+    assert len(rows) == 30
+    assert noted(folder) == sorted([*range(30), *range(1, 30, 2)])
+
+
+def test_a_result_to_be_tried_again_is_no_result(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "calls"
+    folder.mkdir()
+    fn = calls.Noting(str(folder))
+    retry = AsyncRetryStrategy.fixed_delay(1, 1, result_predicate=_is_empty)
+    for _ in range(2):
+        _, counts = run(numbers(spark, 9, 1), fn, tmp_path, retry=retry, timeout="1 minute")
+        assert counts["retried"] == 3
+    assert counts["saved"] == 6
+
+
+def _is_empty(results: "list[Any]") -> bool:
+    return not results
+
+
+def test_a_ledger_that_cannot_be_written_fails_the_job(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "ledger").write_text("")
+    (tmp_path / "calls").mkdir()
+    with pytest.raises(PythonException, match="go without ledger="):
+        run(numbers(spark, 9, 1), calls.Noting(str(tmp_path / "calls")), tmp_path)
+
+
+class Many(AsyncBatchFunction):
+    async def async_invoke_batch(self, values: "list[Any]") -> "list[Any]":
+        return [[] for _ in values]
+
+
+def test_what_cannot_be_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    frame = numbers(spark, 1, 1)
+    with pytest.raises(ArgumentTypeError, match="such as '500/s', not 500"):
+        fs.async_map(frame, calls.timed, TIMES, rate=500)  # type: ignore[call-overload]
+    with pytest.raises(IllegalArgumentError, match="concurrency must be at least 1, not 0"):
+        fs.async_map(frame, calls.timed, TIMES, concurrency=0)
+    with pytest.raises(ArgumentTypeError, match="a ledger keeps results row by row"):
+        fs.async_map(frame, Many(), TIMES, batch_size=2, ledger=tmp_path)
+
+
+def connected(**conf: str) -> Any:
+    """A DataFrame of a client whose process workers do not reach."""
+    return SimpleNamespace(sparkSession=SimpleNamespace(conf=conf))
+
+
+def test_where_workers_reach_nobody_limits_are_divided() -> None:
+    frame = connected(**{"spark.default.parallelism": "4"})
+    layers: Any = limit_layers(frame, "100/s", fs.Concurrency(9, scope="worker"))
+    (layer,) = layers
+    assert isinstance(layer, LimitLayer)
+    limits = layer._limits
+    assert limits.address is None
+    assert limits.rate is not None
+    assert limits.rate.per_second == 25
+    assert limits.concurrency == fs.Concurrency(9, scope="worker")
+    with pytest.raises(IllegalArgumentError, match=r"parallelism is not set: set it to"):
+        limit_layers(connected(), "100/s", None)
+    assert len(limit_layers(connected(), fs.Rate("100/s", scope="worker"), None)) == 1
+    assert limit_layers(connected(), None, None) == ()

@@ -1,7 +1,7 @@
 # The inner loop of a keyed process operator, and what its function sees: context and timer
 # service.  One thread at a time: the operator's.
 
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from flinkish._core.state_table cimport StateTable
 from flinkish._core.timers cimport Timer, Timers
@@ -40,6 +40,8 @@ cdef class KeyedProcess:
     cdef KeyedContext context
     cdef KeyedTimerContext timer_context
     cdef object process_element
+    cdef object process_second          # for elements of input 2, or None where there is one input
+    cdef public uint8_t input           # which the next element comes from: 1 or 2
     cdef object on_timer
     cdef type tag_type
     cdef object event_domain

@@ -54,6 +54,8 @@ class KeyedProcess:
 
     @property
     def timers(self) -> KeyedTimerService: ...
+    input: int
+
     @property
     def fired(self) -> int: ...
     @property
@@ -75,10 +77,15 @@ class KeyedProcess:
         tag_type: type,
         event_domain: object,
         processing_domain: object,
+        process_second: Callable[[Any, Any], object] | None = None,
     ) -> None: ...
     def process(self, value: Any, timestamp: int | None) -> None: ...
     def process_batch(
-        self, values: list[Any], rows: NDArray[np.uint32], timestamps: NDArray[np.int64] | None
+        self,
+        values: list[Any],
+        rows: NDArray[np.uint32],
+        timestamps: NDArray[np.int64] | None,
+        inputs: NDArray[np.uint8] | None = None,
     ) -> None: ...
     def advance_watermark(
         self, watermark: int, stop: Callable[[], object] | None = None

@@ -159,15 +159,20 @@ cdef class KeyedProcess:
     process_element, on_timer: the function's methods; `on_timer` may be None.
     tag_type: the class that marks side outputs: `yield tag, value`.
     event_domain, processing_domain: members of TimeDomain for `time_domain()`.
+    process_second: the method for elements of a second input, if there is one; `input` says which
+        an element comes from, 1 or 2, unless its batch does.
     """
 
     def __init__(self, StateTable table not None, KeyedTimerService timers not None,
-                 process_element, on_timer, type tag_type, event_domain, processing_domain):
+                 process_element, on_timer, type tag_type, event_domain, processing_domain,
+                 process_second=None):
         self.table = table
         self.timers = timers
         self.context = KeyedContext(table, timers)
         self.timer_context = KeyedTimerContext(table, timers)
         self.process_element = process_element
+        self.process_second = process_second
+        self.input = 1
         self.on_timer = on_timer
         self.tag_type = tag_type
         self.event_domain = event_domain
@@ -189,18 +194,21 @@ cdef class KeyedProcess:
             self.leave(self.context)
 
     def process_batch(self, list values not None, const uint32_t[::1] rows not None,
-                      const int64_t[::1] timestamps):
+                      const int64_t[::1] timestamps, const uint8_t[::1] inputs=None):
         """Hand over elements with the rows of their keys.
 
-        `timestamps` (ms) may be None, and -2**63 says that an element has none.  Rows are good
-        until the next commit, which forgets keys that hold nothing.  An error of the function
-        ends the batch: the elements before it have been processed, and no key is current.
+        `timestamps` (ms) may be None, and -2**63 says that an element has none.  `inputs` says
+        which input each comes from, 1 or 2; None: all from `input`.  Rows are good until the next
+        commit, which forgets keys that hold nothing.  An error of the function ends the batch: the
+        elements before it have been processed, and no key is current.
         """
         cdef Py_ssize_t at, count = len(values)
         cdef Table* table = &self.table.table
         cdef int64_t time
         if rows.shape[0] != count or (timestamps is not None and timestamps.shape[0] != count):
             raise ValueError(f"{count} values need as many rows and timestamps")
+        if inputs is not None and inputs.shape[0] != count:
+            raise ValueError(f"{count} values came with {inputs.shape[0]} inputs")
         self.enter()
         try:
             for at in range(count):
@@ -210,6 +218,8 @@ cdef class KeyedProcess:
                         f"row {rows[at]} is of no key; intern the keys after the last commit"
                     )
                 self.table.current = rows[at]
+                if inputs is not None:
+                    self.input = inputs[at]
                 time = timestamps[at] if timestamps is not None else LOWEST
                 self.call(values[at], time, time != LOWEST)
         finally:
@@ -238,14 +248,22 @@ cdef class KeyedProcess:
     cdef int call(self, object value, int64_t timestamp, bint timed) except -1:
         cdef KeyedContext context = self.context
         cdef object result
+        cdef str method = "process_element"
         self.processed += 1
         if timed and timestamp <= self.table.watermark:
             self.late += 1
         context.time = timestamp
         context.timed = timed
-        result = self.process_element(value, context)
+        if self.process_second is None:
+            result = self.process_element(value, context)
+        elif self.input == 1:
+            method = "process_element1"
+            result = self.process_element(value, context)
+        else:
+            method = "process_element2"
+            result = self.process_second(value, context)
         if result is not None:
-            self.collect(result, timestamp if timed else None, "process_element")
+            self.collect(result, timestamp if timed else None, method)
         context.timed = False
         return 0
 

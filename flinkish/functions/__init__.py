@@ -33,6 +33,7 @@ from flinkish.functions.base import (
     MapFunction,
     ReduceFunction,
 )
+from flinkish.functions.join import ProcessJoinFunction
 from flinkish.functions.process import (
     CoProcessFunction,
     KeyedCoProcessFunction,
@@ -78,6 +79,7 @@ __all__ = [
     "Min",
     "ProcessAllWindowFunction",
     "ProcessFunction",
+    "ProcessJoinFunction",
     "ProcessWindowFunction",
     "ReduceFunction",
     "ResultFuture",

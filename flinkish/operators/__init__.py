@@ -1,7 +1,7 @@
 """Operators: what runs user functions, element by element or batch by batch.
 
-Owns: the operators' life cycle, keyed and unkeyed process operators, asynchronous ones and the
-event loop they share, runtime contexts, snapshots.
+Owns: the operators' life cycle, keyed and unkeyed process operators, joins, asynchronous ones
+and the event loop they share, runtime contexts, snapshots.
 Uses: ``_core``, ``common``, ``metrics``, ``mailbox``, ``time``, ``state``, ``functions``,
 ``windowing``.
 Must not: know Spark, tasks or harnesses, or start a thread other than those of asynchronous calls.
@@ -18,11 +18,14 @@ from flinkish.operators.base import (
     StreamOperator,
     SupportsSoftBackpressure,
 )
+from flinkish.operators.grouped_reduce import StreamGroupedReduceOperator
+from flinkish.operators.interval_join import IntervalJoinOperator
 from flinkish.operators.keyed import KeyedOperator
 from flinkish.operators.keyed_process import KeyedProcessOperator
 from flinkish.operators.process import ProcessOperator
 from flinkish.operators.runtime_context import KeyedRuntimeContext, TaskRuntimeContext
 from flinkish.operators.snapshot import OperatorSnapshot
+from flinkish.operators.two_input import KeyedCoProcessOperator, KeyedTwoInputOperator
 from flinkish.operators.vector_operator import ColumnOutput, VectorWindowOperator
 from flinkish.operators.window import WindowOperator, WindowOperatorBuilder
 
@@ -32,14 +35,18 @@ __all__ = [
     "AsyncWaitOperator",
     "BatchOutput",
     "ColumnOutput",
+    "IntervalJoinOperator",
+    "KeyedCoProcessOperator",
     "KeyedOperator",
     "KeyedProcessOperator",
     "KeyedRuntimeContext",
+    "KeyedTwoInputOperator",
     "LifeCycle",
     "OperatorEnvironment",
     "OperatorSnapshot",
     "Output",
     "ProcessOperator",
+    "StreamGroupedReduceOperator",
     "StreamOperator",
     "SupportsSoftBackpressure",
     "TaskRuntimeContext",

@@ -54,9 +54,10 @@ class BatchOutput(Output, Protocol):
 class OperatorEnvironment:
     """What surrounds an operator.
 
-    ``key_selector`` says the key of a value (None: the input has no keys), ``key_type`` as
-    which Java type it is hashed.  Without ``processing_time_service`` an operator has the time
-    but no timers on it.  ``is_cancelled`` is asked after each timer that fires (Flink: B.14).
+    ``key_selector`` says the key of a value (None: the input has no keys), ``key_selector2`` that
+    of a value of the second input, if there is one, ``key_type`` as which Java type keys are
+    hashed.  Without ``processing_time_service`` an operator has the time but no timers on it.
+    ``is_cancelled`` is asked after each timer that fires (Flink: B.14).
 
     Where there is a mailbox, in a task and in a harness, ``mailbox_executor`` hands work to the
     operator's thread and lets it yield, processing-time timers call in on that thread, and
@@ -72,6 +73,7 @@ class OperatorEnvironment:
     job_parameters: Mapping[str, str] = field(default_factory=dict)
     processing_time_service: ProcessingTimeService | None = None
     key_selector: Callable[[Any], Any] | None = None
+    key_selector2: Callable[[Any], Any] | None = None
     key_type: KeyType = None
     is_cancelled: Callable[[], bool] | None = None
     mailbox_executor: MailboxExecutor | None = None

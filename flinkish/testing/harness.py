@@ -11,13 +11,10 @@ from flinkish.common.elements import StreamElement, StreamRecord, Watermark
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, IllegalStateError
 from flinkish.common.output_tag import OutputTag
 from flinkish.functions.base import KeySelector
-from flinkish.functions.process import KeyedProcessFunction, ProcessFunction
 from flinkish.mailbox import MailboxProcessor, MailboxState
 from flinkish.metrics import MetricGroup
 from flinkish.operators.base import LifeCycle, OperatorEnvironment, StreamOperator
 from flinkish.operators.keyed import KeyedOperator
-from flinkish.operators.keyed_process import KeyedProcessOperator
-from flinkish.operators.process import ProcessOperator
 from flinkish.operators.snapshot import OperatorSnapshot
 from flinkish.testing.processing_time import TestProcessingTimeService
 from flinkish.time.key_groups import (
@@ -29,7 +26,6 @@ from flinkish.time.key_groups import (
 __all__ = [
     "KeyedOneInputStreamOperatorTestHarness",
     "OneInputStreamOperatorTestHarness",
-    "ProcessFunctionTestHarnesses",
 ]
 
 O = TypeVar("O", bound=StreamOperator)  # noqa: E741 - an operator
@@ -76,6 +72,7 @@ class OneInputStreamOperatorTestHarness(Generic[O]):
         job_parameters: Mapping[str, str] | None = None,
         is_cancelled: Callable[[], bool] | None = None,
         key_selector: Callable[[Any], Any] | None = None,
+        key_selector2: Callable[[Any], Any] | None = None,
         key_type: KeyType = None,
     ) -> None:
         if not isinstance(operator, StreamOperator):
@@ -103,6 +100,7 @@ class OneInputStreamOperatorTestHarness(Generic[O]):
                 job_parameters=job_parameters or {},
                 processing_time_service=self.processing_time_service,
                 key_selector=key_selector,
+                key_selector2=key_selector2,
                 key_type=key_type,
                 is_cancelled=is_cancelled,
                 mailbox_executor=self._processor.get_mailbox_executor(0),
@@ -272,14 +270,10 @@ class KeyedOneInputStreamOperatorTestHarness(OneInputStreamOperatorTestHarness[O
         num_subtasks: int = 1,
         subtask_index: int = 0,
         *,
+        key_selector2: Callable[[Any], Any] | KeySelector | None = None,
         job_parameters: Mapping[str, str] | None = None,
         is_cancelled: Callable[[], bool] | None = None,
     ) -> None:
-        selector = key_selector.get_key if isinstance(key_selector, KeySelector) else key_selector
-        if not callable(selector):
-            raise ArgumentTypeError(
-                f"key_selector must be a function of a value or a KeySelector, not {key_selector!r}"
-            )
         super().__init__(
             operator,
             max_parallelism=max_parallelism,
@@ -287,7 +281,10 @@ class KeyedOneInputStreamOperatorTestHarness(OneInputStreamOperatorTestHarness[O
             subtask_index=subtask_index,
             job_parameters=job_parameters,
             is_cancelled=is_cancelled,
-            key_selector=selector,
+            key_selector=_selector(key_selector, "key_selector"),
+            key_selector2=None
+            if key_selector2 is None
+            else _selector(key_selector2, "key_selector2"),
             key_type=key_type,
         )
 
@@ -336,27 +333,10 @@ class KeyedOneInputStreamOperatorTestHarness(OneInputStreamOperatorTestHarness[O
         return whole.keep(mine).to_bytes()
 
 
-class ProcessFunctionTestHarnesses:
-    """Harnesses around functions, opened."""
-
-    @staticmethod
-    def for_keyed_process_function(
-        function: KeyedProcessFunction,
-        key_selector: Callable[[Any], Any] | KeySelector,
-        key_type: KeyType = None,
-    ) -> KeyedOneInputStreamOperatorTestHarness[KeyedProcessOperator]:
-        """A harness of one subtask for a keyed function."""
-        harness = KeyedOneInputStreamOperatorTestHarness(
-            KeyedProcessOperator(function), key_selector, key_type
+def _selector(given: Callable[[Any], Any] | KeySelector, what: str) -> Callable[[Any], Any]:
+    selector = given.get_key if isinstance(given, KeySelector) else given
+    if not callable(selector):
+        raise ArgumentTypeError(
+            f"{what} must be a function of a value or a KeySelector, not {given!r}"
         )
-        harness.open()
-        return harness
-
-    @staticmethod
-    def for_process_function(
-        function: ProcessFunction,
-    ) -> OneInputStreamOperatorTestHarness[ProcessOperator]:
-        """A harness for a function without keys."""
-        harness = OneInputStreamOperatorTestHarness(ProcessOperator(function))
-        harness.open()
-        return harness
+    return selector

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from flinkish._core import state_log
-from flinkish._core.keyed_process import KeyedContext
+from flinkish._core.keyed_process import KeyedContext, KeyedProcess, KeyedTimerService
 from flinkish._core.row import Row
+from flinkish._core.state_table import StateTable
 from tests.core.process_harness import EVENT, HIGHEST, LOWEST, PROCESSING, Harness, Tag
 
 
@@ -243,3 +244,34 @@ def test_timers_keep_their_key_alive_and_no_longer() -> None:
     harness.process.advance_watermark(5)
     assert state_log.commit(harness.table)
     assert harness.table.number_of_keys == 0
+
+
+def test_a_batch_may_be_of_two_inputs() -> None:
+    table = StateTable(0)
+    process = KeyedProcess(
+        table,
+        KeyedTimerService(table),
+        lambda value, ctx: [("first", value)],
+        None,
+        Tag,
+        EVENT,
+        PROCESSING,
+        lambda value, ctx: [("second", value, ctx.get_current_key())],
+    )
+    rows = np.empty(3, np.uint32)
+    table.intern_objects(["a", "b", "a"], None, rows)
+    process.process_batch([1, 2, 3], rows, None, np.array([2, 1, 2], np.uint8))
+    process.input = 1
+    process.process_batch([4], rows[:1], None)
+    table.set_current_key("b")
+    process.input = 2
+    process.process(5, None)
+    assert process.take_output()[0] == [
+        ("second", 1, "a"),
+        ("first", 2),
+        ("second", 3, "a"),
+        ("first", 4),
+        ("second", 5, "b"),
+    ]
+    with pytest.raises(ValueError, match="1 inputs"):
+        process.process_batch([1, 2], rows[:2], None, np.ones(1, np.uint8))

@@ -1,0 +1,62 @@
+"""The operator that reduces the elements of each key to one that rolls on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flinkish.common.elements import MAX_TIMESTAMP
+from flinkish.common.errors import ArgumentTypeError
+from flinkish.functions.base import ReduceFunction
+from flinkish.functions.process import KeyedProcessFunction
+from flinkish.functions.runtime_context import RuntimeContext
+from flinkish.operators.keyed_process import KeyedProcessOperator
+from flinkish.state.descriptors import CallableReduce, ValueStateDescriptor
+
+__all__ = ["GroupedReduce", "StreamGroupedReduceOperator"]
+
+
+class GroupedReduce(KeyedProcessFunction):
+    """Runs a ReduceFunction over the elements of each key.
+
+    Every element gives the value that all so far were reduced to, with the element's time.  With
+    ``only_last`` only the last value of each key comes out, at the end of time, which is what
+    Flink does with bounded input (BatchGroupedReduceOperator).
+    """
+
+    def __init__(self, function: Any, *, only_last: bool = False) -> None:
+        if isinstance(function, type) or not callable(getattr(function, "reduce", function)):
+            raise ArgumentTypeError(
+                f"reduce takes a ReduceFunction or a function of two values, not {function!r}"
+            )
+        self.function = function if hasattr(function, "reduce") else CallableReduce(function)
+        self._only_last = only_last
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        """Open the ReduceFunction."""
+        self._value = runtime_context.get_state(ValueStateDescriptor("_op_state"))
+        self.function.open(runtime_context)
+
+    def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> list[Any]:
+        """The first value of a key as it is, each further one reduced with what there was."""
+        before = self._value.value()
+        if before is not None:
+            value = self.function.reduce(before, value)
+        elif self._only_last:
+            ctx.timer_service().register_event_time_timer(MAX_TIMESTAMP)
+        self._value.update(value)
+        return [] if self._only_last else [value]
+
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> list[Any]:
+        """The last value of the key."""
+        return [self._value.value()]
+
+    def close(self) -> None:
+        """Close the ReduceFunction."""
+        self.function.close()
+
+
+class StreamGroupedReduceOperator(KeyedProcessOperator):
+    """Reduces the elements of each key; see `GroupedReduce`."""
+
+    def __init__(self, function: ReduceFunction, *, only_last: bool = False) -> None:
+        super().__init__(GroupedReduce(function, only_last=only_last))

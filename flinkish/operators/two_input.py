@@ -1,0 +1,157 @@
+"""Keyed operators with two inputs that share the state and timers of a key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from flinkish._core.keyed_process import (
+    KeyedContext,
+    KeyedProcess,
+    KeyedTimerContext,
+    KeyedTimerService,
+)
+from flinkish.common.elements import MIN_TIMESTAMP, StreamRecord, Watermark
+from flinkish.common.errors import (
+    ArgumentTypeError,
+    IllegalArgumentError,
+    UnsupportedOperationError,
+)
+from flinkish.common.output_tag import OutputTag
+from flinkish.functions.process import KeyedCoProcessFunction
+from flinkish.operators.base import OperatorEnvironment, Output
+from flinkish.operators.keyed_engine import KeyedEngineOperator
+from flinkish.time.domain import TimeDomain
+from flinkish.time.namespaces import VOID_NAMESPACE
+
+__all__ = ["CombinedWatermark", "KeyedCoProcessOperator", "KeyedTwoInputOperator", "check_function"]
+
+KeyedCoProcessFunction.Context.register(KeyedContext)
+KeyedCoProcessFunction.OnTimerContext.register(KeyedTimerContext)
+
+
+class CombinedWatermark:
+    """The watermark of two inputs: the lower of the two, as long as that rises."""
+
+    def __init__(self) -> None:
+        self._inputs = [MIN_TIMESTAMP, MIN_TIMESTAMP]
+        self.current = MIN_TIMESTAMP
+
+    def update(self, number: int, watermark: int) -> bool:
+        """Take the watermark (ms) of input 1 or 2; whether that of both has risen."""
+        self._inputs[number - 1] = max(self._inputs[number - 1], watermark)
+        lower = min(self._inputs)
+        risen = lower > self.current
+        self.current = lower
+        return risen
+
+
+class KeyedTwoInputOperator(KeyedEngineOperator):
+    """A keyed operator with two inputs.
+
+    Elements of both find the state and timers of their key; the environment's ``key_selector``
+    says the keys of the first input, ``key_selector2`` those of the second.  The watermark is the
+    lower of both inputs' (Flink: AbstractStreamOperator.processWatermark1 and 2).
+    """
+
+    def setup(self, output: Output, environment: OperatorEnvironment | None = None) -> None:
+        """As declared.  IllegalArgumentError without a key selector for the second input."""
+        super().setup(output, environment)
+        second = self.environment.key_selector2
+        if second is None:
+            raise IllegalArgumentError(
+                f"{type(self).__name__} has two inputs with keys; give the environment a "
+                "key_selector2 that says the key of an element of the second"
+            )
+        self._selectors = (self._select, getattr(second, "get_key", second))
+        self.watermark = CombinedWatermark()
+
+    def process_element1(self, record: StreamRecord) -> None:
+        """Hand over a record of the first input."""
+        self._take(1, record)
+
+    def process_element2(self, record: StreamRecord) -> None:
+        """Hand over a record of the second input."""
+        self._take(2, record)
+
+    def process_watermark1(self, watermark: Watermark) -> None:
+        """Take a watermark of the first input."""
+        self._advance(1, watermark)
+
+    def process_watermark2(self, watermark: Watermark) -> None:
+        """Take a watermark of the second input."""
+        self._advance(2, watermark)
+
+    def _take(self, number: int, record: StreamRecord) -> None:
+        self._select = self._selectors[number - 1]
+        self.engine.input = number
+        self._on_element = self._method_of(number)
+        super().process_element(record)
+
+    def _method_of(self, number: int) -> str:
+        """The function's method for elements of an input, for messages."""
+        return f"process_element{number}"
+
+    def _advance(self, number: int, watermark: Watermark) -> None:
+        self._require_open(f"process_watermark{number}")
+        if self.watermark.update(number, watermark.timestamp):
+            self.process_watermark(Watermark(self.watermark.current))
+
+    def process_element(self, record: StreamRecord) -> NoReturn:
+        """Refused: an element is of one input or of the other."""
+        self._refuse_one("process_element")
+
+    def process_batch(self, values: Any, timestamps: Any = None, keys: Any = None) -> NoReturn:
+        """Refused likewise."""
+        self._refuse_one("process_batch")
+
+    def _refuse_one(self, method: str) -> NoReturn:
+        raise UnsupportedOperationError(
+            f"{type(self).__name__} has two inputs, and {method} does not say which: use "
+            "process_element1 or process_element2"
+        )
+
+
+class KeyedCoProcessOperator(KeyedTwoInputOperator):
+    """Runs a KeyedCoProcessFunction, key by key.
+
+    Output and watermarks as `KeyedProcessOperator`.
+    """
+
+    def __init__(self, function: KeyedCoProcessFunction) -> None:
+        super().__init__()
+        check_function(
+            function,
+            KeyedCoProcessFunction,
+            ("process_element1", "process_element2", "on_timer", "open", "close"),
+            type(self).__name__,
+        )
+        self.function = function
+
+    def _functions(self) -> Sequence[Any]:
+        return [self.function]
+
+    def _services(self) -> dict[str, str]:
+        return {"user-timers": VOID_NAMESPACE.name}
+
+    def _make_engine(self, timers: KeyedTimerService) -> KeyedProcess:
+        return KeyedProcess(
+            self.table,
+            timers,
+            self.function.process_element1,
+            self.function.on_timer,
+            OutputTag,
+            TimeDomain.EVENT_TIME,
+            TimeDomain.PROCESSING_TIME,
+            self.function.process_element2,
+        )
+
+
+def check_function(function: Any, kind: type, methods: Sequence[str], owner: str) -> None:
+    """ArgumentTypeError unless it is an instance with these methods."""
+    missing = [method for method in methods if not callable(getattr(function, method, None))]
+    if isinstance(function, type) or missing:
+        raise ArgumentTypeError(
+            f"{owner} needs a {kind.__name__}, not {function!r}"
+            + (f", which has no {', '.join(missing)}" if missing else "; make an instance")
+        )

@@ -65,6 +65,16 @@ class MetricGroup:
             found.update(group.snapshot())
         return found
 
+    def counts(self) -> dict[str, int]:
+        """The counters alone, named as in a snapshot; unlike gauges they call nobody."""
+        found: dict[str, int] = {}
+        for name, metric in self._metrics.items():
+            if isinstance(metric, Counter):
+                found[self.get_metric_identifier(name)] = metric.get_count()
+        for group in self._groups.values():
+            found.update(group.counts())
+        return found
+
     def _metric(self, name: str, kind: type[M], make: Callable[[], M]) -> M:
         _check_name(name)
         metric = self._metrics.get(name)

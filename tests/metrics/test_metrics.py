@@ -83,6 +83,7 @@ def test_groups_name_metrics() -> None:
     assert snapshot.pop("by.carrier.seen")["count"] == 1
     assert snapshot == {"rows": 2, "alerts.late": 1, "alerts.held": 7}
     assert group.snapshot() == {"alerts.late": 1, "alerts.held": 7}
+    assert root.counts() == {"rows": 2, "alerts.late": 1}
     assert group.get_scope_components() == ["alerts"]
     assert group.get_metric_identifier("late") == "alerts.late"
     assert root.get_metric_identifier("rows") == "rows"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import queue
 import signal
 import subprocess
 import sys
@@ -13,8 +14,10 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import tests
@@ -27,9 +30,11 @@ from flinkish.common.errors import (
     RpcConnectionError,
     UnsupportedOperationError,
 )
+from flinkish.metrics import MetricGroup
 from flinkish.rpc import FencedRpcEndpoint, FencedRpcGateway, RpcEndpoint, RpcGateway
 from flinkish.spark.control_plane import ControlPlane, PlaneHandle, TaskPlane, WorkerPlane
 from flinkish.spark.control_plane import plane as plane_module
+from flinkish.spark.control_plane.attached import AttachedGroups, run_attached
 from flinkish.spark.limits import Concurrency
 from flinkish.spark.limits.endpoint import PermitsEndpoint
 from flinkish.spark.limits.permits import LEASE_NS, PermitLedger
@@ -357,3 +362,56 @@ def test_a_forked_child_is_a_worker_of_its_own(plane: ControlPlane, worker: Work
         assert os.waitstatus_to_exitcode(status) == 0
         wait_until(lambda: [info.pid for info in plane.workers()] == [os.getpid()])
         assert plane.counters()["map"][1] == {"rows": 5}
+
+
+class Running:
+    """A task of which the driver says when it ends."""
+
+    def __init__(self, batches: Iterator[Any]) -> None:
+        self.batches = batches
+        self.group = MetricGroup()
+        self.errors: queue.Queue[BaseException] = queue.Queue()
+
+    def metrics(self) -> MetricGroup:
+        return self.group
+
+    def report_throwable(self, error: BaseException) -> None:
+        self.errors.put(error)
+
+    def run(self) -> Iterator[Any]:
+        for batch in self.batches:
+            self.group.counter("seen").inc()
+            yield batch
+        raise self.errors.get(timeout=SOON)
+
+
+def test_a_task_of_ours_is_ended_while_it_waits(plane: ControlPlane, worker: WorkerPlane) -> None:
+    batches = iter([pa.record_batch({"n": [1, 2]}), pa.record_batch({"n": [3]})])
+    context = SimpleNamespace(task=lambda name: worker.task(name, FIRST))
+    attached: Any = run_attached(context, "map", Running, batches)  # type: ignore[arg-type]
+    assert [next(attached).num_rows, next(attached).num_rows] == [2, 1]
+    wait_until(lambda: plane.counters() == {"map": {0: {"rows_in": 3, "seen": 2}}})
+    plane.cancel(operator="map")
+    with pytest.raises(CancelTaskError, match="the driver asked for it"):
+        next(attached)
+
+
+def test_a_keyed_operator(plane: ControlPlane, worker: WorkerPlane) -> None:
+    context: Any = SimpleNamespace(task=lambda name: worker.task(name, FIRST))
+    groups = AttachedGroups(context, "map")
+    groups.check()
+    groups.count({"rows": 3, "late_rows": 0})
+    groups.count({"rows": 4})
+    groups.close()
+    assert plane.counters() == {"map": {0: {"rows": 7, "late_rows": 0}}}
+
+
+def test_a_source_of_counts_that_raises_keeps_its_last(
+    plane: ControlPlane, worker: WorkerPlane
+) -> None:
+    answers: list[dict[str, int]] = [{"n": 1}, {"n": 2}]
+    with worker.task("map", FIRST) as task:
+        task.count_by(lambda: answers.pop())
+        wait_until(lambda: not answers)
+        wait_until(lambda: plane.counters() == {"map": {0: {"n": 2}}})
+    assert worker.settings is plane.handle().settings

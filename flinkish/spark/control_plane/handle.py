@@ -8,7 +8,7 @@ from typing import Literal
 from flinkish.rpc import TlsConfig
 from flinkish.spark.control_plane.attempts import Attempt
 from flinkish.spark.control_plane.task import TaskPlane
-from flinkish.spark.control_plane.worker import WorkerPlane
+from flinkish.spark.control_plane.worker import Settings, WorkerPlane
 
 __all__ = ["PlaneHandle"]
 
@@ -30,6 +30,11 @@ class PlaneHandle:
     def worker(self) -> WorkerPlane:
         """This process as a worker."""
         return WorkerPlane.current(self)
+
+    @property
+    def settings(self) -> Settings:
+        """The driver's settings, as this process knows them."""
+        return WorkerPlane.current(self).settings
 
     def task(self, operator: str, attempt: Attempt | None = None) -> TaskPlane:
         """For an operator in the task that Spark runs in this process, or in this attempt."""

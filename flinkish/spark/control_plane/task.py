@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from flinkish.spark.control_plane.worker import Settings, WorkerPlane
 
 __all__ = ["TaskPlane"]
+
+_LOG = logging.getLogger("flinkish.spark.control_plane")
 
 Proxy = TypeVar("Proxy", bound=RpcGateway)
 
@@ -37,8 +40,9 @@ class TaskPlane:
         self.draining = False
         self._plane = plane
         self._counts: dict[str, int] = {}
-        self._sources: list[Callable[[], Mapping[str, int]]] = []
+        self._sources: list[tuple[Callable[[], Mapping[str, int]], dict[str, int]]] = []
         self._stop: Callable[[], Exception] | None = None
+        self._on_stop: list[Callable[[Exception], object]] = []
 
     # --- for operators
 
@@ -62,8 +66,17 @@ class TaskPlane:
         self._counts[name] = self._counts.get(name, 0) + n
 
     def count_by(self, read: Callable[[], Mapping[str, int]]) -> None:
-        """Take further counts from a function, which is called on another thread."""
-        self._sources.append(read)
+        """Take further counts from a function, which is called on other threads.
+
+        When it raises, because it was called while something changes, its last counts stand.
+        """
+        self._sources.append((read, {}))
+
+    def on_stop(self, function: Callable[[Exception], object]) -> None:
+        """Call it with what `check` raises, as soon as it would; on another thread."""
+        self._on_stop.append(function)
+        if self._stop is not None:
+            function(self._stop())
 
     def batches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The same batches, with a `check` before each; their rows are counted as ``rows_in``."""
@@ -82,8 +95,12 @@ class TaskPlane:
     def report(self, ended: bool | None = None) -> TaskReport:
         """What there is to say of it."""
         counters = dict(self._counts)
-        for read in self._sources:
-            counters.update(read())
+        for read, last in self._sources:
+            try:
+                last.update(read())
+            except Exception:
+                _LOG.debug("counters of %s could not be read", self.attempt, exc_info=True)
+            counters.update(last)
         return TaskReport(self.attempt, counters, ended)
 
     def hear(self, verdict: Verdict) -> None:
@@ -106,6 +123,8 @@ class TaskPlane:
         """Have `check` raise this, unless there is an error already."""
         if self._stop is None:
             self._stop = error
+            for function in self._on_stop:
+                function(error())
 
     # --- life
 

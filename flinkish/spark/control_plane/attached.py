@@ -1,0 +1,77 @@
+"""flinkish's own operators on a control plane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol
+
+import pyarrow as pa
+
+from flinkish.metrics import MetricGroup
+from flinkish.spark.control_plane.handle import PlaneHandle
+from flinkish.spark.control_plane.plane import ControlPlane
+from flinkish.spark.control_plane.task import TaskPlane
+
+__all__ = ["AttachedGroups", "handle_of", "run_attached"]
+
+Batches = Iterator[pa.RecordBatch]
+
+
+class RunningTask(Protocol):
+    """A task as `run_attached` needs it."""
+
+    def run(self) -> Batches:
+        """Do the work, and give its output on the way."""
+        ...
+
+    def report_throwable(self, error: BaseException) -> None:
+        """Fail with this error; from any thread."""
+        ...
+
+    def metrics(self) -> MetricGroup:
+        """What the operator counts by."""
+        ...
+
+
+def handle_of(plane: ControlPlane | PlaneHandle | None) -> PlaneHandle | None:
+    """What travels in a plan."""
+    return plane.handle() if isinstance(plane, ControlPlane) else plane
+
+
+def run_attached(
+    plane: PlaneHandle, name: str, make: Callable[[Batches], RunningTask], batches: Batches
+) -> Batches:
+    """What ``make(batches).run()`` gives, reported to the driver as the operator ``name``.
+
+    Its counters are the operator's own, and ``rows_in``.  Whatever ends the task on the driver's
+    side fails it at once, also while it waits for input.
+    """
+    with plane.task(name) as task:
+        running = make(task.batches(batches))
+        task.count_by(running.metrics().counts)
+        task.on_stop(running.report_throwable)
+        yield from running.run()
+        task.check()
+
+
+class AttachedGroups:
+    """A keyed operator's task, which Spark calls group by group.
+
+    Threading: as `TaskPlane`.
+    """
+
+    def __init__(self, plane: PlaneHandle, name: str) -> None:
+        self._task: TaskPlane = plane.task(name).__enter__()
+
+    def check(self) -> None:
+        """Before the work on a group; see `TaskPlane.check`."""
+        self._task.check()
+
+    def count(self, counters: Mapping[str, int]) -> None:
+        """What the work on a group came to."""
+        for name, n in counters.items():
+            self._task.count(name, n)
+
+    def close(self) -> None:
+        """The task has ended well, if the driver agrees."""
+        self._task.__exit__(None, None, None)

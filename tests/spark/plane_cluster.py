@@ -1,0 +1,46 @@
+"""A driver on a cluster: ``python -m tests.spark.plane_cluster WORK``; writes WORK/found.json.
+
+Its workers are not used again: each ends with its task.
+"""
+
+import json
+import os
+import signal
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import flinkish.spark as fs
+from tests.spark.places import session
+from tests.spark.plane_functions import waiting
+from tests.spark.test_control_plane import through, wait_until
+
+
+def main(work: Path) -> None:
+    os.environ["PYSPARK_SUBMIT_ARGS"] = "--conf spark.python.worker.reuse=false pyspark-shell"
+    spark = session("local-cluster[2,1,1024]", work)
+    with fs.ControlPlane(spark, heartbeat_interval=50) as plane, ThreadPoolExecutor(1) as pool:
+        lost: list[str] = []
+        plane.on_worker_lost(lost.append)
+        job = pool.submit(through(spark.range(0, 20, 1, 2), waiting(plane)).count)
+        wait_until(lambda: sum(len(worker.tasks) for worker in plane.workers()) == 2)
+        workers = plane.workers()
+        running = [(worker.pid, task.partition) for worker in workers for task in worker.tasks]
+        os.kill(workers[0].pid, signal.SIGKILL)
+        wait_until(lambda: lost)
+        plane.set("go", True)
+        count = job.result()
+        wait_until(lambda: not plane.workers())  # which Spark ends with their tasks
+        found = {
+            "running": running,
+            "killed": workers[0].worker,
+            "lost": lost,
+            "count": count,
+            "counters": plane.counters()["waiting"],
+        }
+    (work / "found.json").write_text(json.dumps(found))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

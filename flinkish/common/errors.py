@@ -14,6 +14,24 @@ import traceback
 from collections.abc import Iterable
 from typing import Any
 
+from flinkish.common._root_error import FlinkishError
+from flinkish.common._rpc_errors import (
+    BackPressureError,
+    ConnectionLostError,
+    EndpointNotStartedError,
+    FencingTokenError,
+    FrameError,
+    FrameTooLargeError,
+    HandshakeError,
+    RecipientUnreachableError,
+    RemoteError,
+    RpcConnectionError,
+    RpcError,
+    RpcInvalidStateError,
+    RpcTimeoutError,
+    UnknownMessageError,
+)
+
 __all__ = [
     "ArgumentTypeError",
     "AsyncTimeoutError",
@@ -56,10 +74,6 @@ __all__ = [
     "UnsupportedOperationError",
     "UserFunctionError",
 ]
-
-
-class FlinkishError(Exception):
-    """Root of all errors that flinkish raises on its own account."""
 
 
 class IllegalStateError(FlinkishError, RuntimeError):
@@ -290,115 +304,10 @@ class TaskCancellationError(FlinkishError, TimeoutError):
         )
 
 
-class RpcError(FlinkishError, RuntimeError):
-    """A remote procedure call failed (Flink: RpcException)."""
-
-
-class RpcConnectionError(RpcError, ConnectionError):
-    """An address leads nowhere, or the other side has no such method (Flink: E.24, E.25)."""
-
-
-class HandshakeError(RpcConnectionError):
-    """The two sides do not fit: versions, secrets, or a gateway that is not offered (E.24)."""
-
-
-class RecipientUnreachableError(RpcError):
-    """The endpoint has ended, or its service has (Flink: E.4, E.23)."""
-
-
-class EndpointNotStartedError(RpcError):
-    """The endpoint was not started yet, or is stopped; it discards what it is asked (E.1)."""
-
-
-class FencingTokenError(RpcError):
-    """The caller holds another fencing token than the endpoint (Flink: E.26).
-
-    ``expected`` is the endpoint's token, ``found`` the caller's; from another process their
-    texts.
-    """
-
-    def __init__(self, message: str, *, expected: Any = None, found: Any = None) -> None:
-        super().__init__(message)
-        self.expected = expected
-        self.found = found
-
-
-class UnknownMessageError(RpcError):
-    """An endpoint cannot do anything with a message: an unfenced one to a fenced one (E.26)."""
-
-
-class RpcInvalidStateError(RpcError):
-    """An endpoint was told to start or stop when its life allows that no more (E.30)."""
-
-
-class RpcTimeoutError(RpcError, TimeoutError):
-    """No answer came in time (Flink: E.22).
-
-    ``address`` and ``method`` say of what, ``timeout_ms`` how long was waited.
-    """
-
-    def __init__(
-        self, message: str, *, address: str = "", method: str = "", timeout_ms: int = 0
-    ) -> None:
-        super().__init__(message)
-        self.address = address
-        self.method = method
-        self.timeout_ms = timeout_ms
-
-
-class RemoteError(RpcError):
-    """What was raised in another process (Flink: E.16).
-
-    ``type_name`` is the name of its class, ``message`` its text, ``remote_traceback`` the
-    traceback as text.  When the class is Python's own or one of flinkish, then the error that
-    is raised here is of that class as well: ``except KeyError`` works.
-    """
-
-    def __init__(
-        self, message: str = "", *, type_name: str = "", remote_traceback: str = ""
-    ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.type_name = type_name
-        self.remote_traceback = remote_traceback
-
-    def __str__(self) -> str:
-        return self.message
-
-
 class AsyncTimeoutError(FlinkishError, TimeoutError):
     """A call, with all its retries, was not done when its time was over (Flink: D.9)."""
 
 
-class ConnectionLostError(RpcConnectionError):
-    """The connection ended: closed, broken, silent for too long, or of the parent process.
-
-    ``address`` is the peer's, as far as it is known.
-    """
-
-    def __init__(self, message: str, *, address: str = "") -> None:
-        super().__init__(message)
-        self.address = address
-
-
-class FrameError(RpcError):
-    """What came over a connection is not what its protocol knows; the connection ends."""
-
-
-class FrameTooLargeError(RpcError, ValueError):
-    """A message does not fit a frame, and was not sent.
-
-    ``size`` and ``limit`` are bytes of a whole frame, ``option`` is what sets the limit.
-    """
-
-    def __init__(
-        self, message: str, *, size: int = 0, limit: int = 0, option: str = "max_frame_size"
-    ) -> None:
-        super().__init__(message)
-        self.size = size
-        self.limit = limit
-        self.option = option
-
-
-class BackPressureError(RpcTimeoutError):
-    """The receiver did not keep up, so a request was not sent within its time."""
+# Last in this file: tracebacks and pickles name the place that users know.
+for _name in __all__:
+    globals()[_name].__module__ = __name__

@@ -6,6 +6,7 @@ from flinkish.common import errors
 from flinkish.common.errors import (
     ArgumentTypeError,
     CorruptStateError,
+    FencingTokenError,
     FlinkishError,
     IllegalArgumentError,
     IllegalStateError,
@@ -32,6 +33,7 @@ EXAMPLES = [
     CorruptStateError("m", version=3, key_group=7, checksum=0xBEEF),
     UserFunctionError("m", function="F", method="on_timer", key="k"),
     MissingDependencyError.of("pyspark", feature="flinkish.spark", extra="spark"),
+    FencingTokenError("m", expected=2, found=1),
 ]
 
 
@@ -40,6 +42,7 @@ def test_all_errors_are_in_one_tree() -> None:
         kind = getattr(errors, name)
         assert issubclass(kind, FlinkishError)
         assert name.endswith("Error")
+        assert kind.__module__ == "flinkish.common.errors"
         assert kind.__doc__
 
 

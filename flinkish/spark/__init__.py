@@ -1,7 +1,8 @@
 """Flink's operators on Spark's DataFrames.
 
 Owns: streams over DataFrames, what travels through Spark's shuffle, state in Spark's state store
-and its cache on the workers' disks, source functions as Spark's sources.
+and its cache on the workers' disks, source functions as Spark's sources, tasks and asynchronous
+calls inside of workers.
 Uses: every room above it; the only one that imports pyspark.
 Must not: keep anything alive across a fork, or count as committed what Spark has not committed.
 """

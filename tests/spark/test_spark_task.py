@@ -244,3 +244,62 @@ def test_nothing_is_lost_between_threads(seed: int) -> None:
 def test_many_tasks_leave_no_thread() -> None:
     for _ in range(50):
         assert rows(task(lambda: Later(0.0), Feed(numbers(1), end=True)).run()) == [1]
+
+
+class Watched(Later):
+    """Fails at a row, or when a row is done, and counts how often it was closed."""
+
+    def __init__(self, fails_at: int, when_done: bool) -> None:
+        super().__init__(0.0002)
+        self.fails_at, self.when_done = fails_at, when_done
+        self.closed = 0
+
+    def process_element(self, record: StreamRecord) -> None:
+        if record.value.n == self.fails_at and not self.when_done:
+            raise ValueError("at a row")
+        super().process_element(record)
+
+    def done(self, record: StreamRecord) -> None:
+        if record.value.n == self.fails_at and self.when_done:
+            raise ValueError("when a row is done")
+        super().done(record)
+
+    def close(self) -> None:
+        self.closed += self.life.value != "closed"
+        super().close()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_it_may_end_at_any_moment(seed: int) -> None:
+    """However a task ends, its operator is closed once and its threads are gone."""
+    chance = random.Random(seed)
+    ends = chance.choice(["closed", "at a row", "when a row is done", "no input", "well"])
+    rows_in, at = 400, chance.randrange(300)
+    feed = Feed()
+    for start in range(0, rows_in, 40):
+        if ends == "no input" and start >= at:
+            feed.put(ConnectionResetError("no input"))
+            break
+        feed.put(numbers(*range(start, start + 40)))
+    idle = ends != "well" and chance.random() < 0.5
+    if not idle:
+        feed.put(None)
+    operator = Watched(at if ends.endswith(("row", "done")) else -1, ends.endswith("done"))
+    running = task(lambda: operator, feed)
+    batches = running.run()
+    seen: list[int] = []
+    if ends == "closed":
+        for _ in range(chance.randrange(1, 4)):
+            seen += rows(iter([next(batches)]))
+        batches.close()
+        assert running.state is TaskState.CANCELED
+    elif ends == "well":
+        assert sorted(rows(batches)) == list(range(rows_in))
+        assert running.state is TaskState.FINISHED
+    else:
+        with pytest.raises((ValueError, ConnectionResetError), match=ends):
+            seen += rows(batches)
+        assert running.state is TaskState.FAILED
+    assert operator.closed == 1
+    assert len(seen) == len(set(seen))
+    feed.put(None)

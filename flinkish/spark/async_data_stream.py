@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyspark.sql.types import StructType
-
 from flinkish.common.durations import DurationLike
 from flinkish.common.errors import ArgumentTypeError
-from flinkish.common.typeinfo import TypeInformation
 from flinkish.functions import AsyncRetryStrategy
 from flinkish.spark.async_build import MakeOperator, call_rows, name_of
 from flinkish.spark.async_stamps import Stamped
 from flinkish.spark.data_stream import DataStream
 from flinkish.spark.plan import EVENT_TIME, PHASE
+from flinkish.spark.tasks import Schema
 
 __all__ = ["AsyncDataStream"]
-
-Schema = StructType | TypeInformation | str
 
 
 class AsyncDataStream:

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
 from flinkish.common.durations import DurationLike
-from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, UnknownColumnError
+from flinkish.common.errors import IllegalArgumentError, UnknownColumnError
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 from flinkish.functions import AsyncRetryStrategy
@@ -102,11 +102,6 @@ def with_ledger(
     settings: Mapping[str, Any],
 ) -> MakeOperator:
     """The same, its results kept in a ledger, which is outside of limits: to look costs no call."""
-    if make.batches is not None:
-        raise ArgumentTypeError(
-            f"a ledger keeps results row by row, and {name!r} is called for many rows at once: "
-            "give it an AsyncFunction, or go without ledger="
-        )
     layer = ledger_layer(
         path,
         make.fn,

@@ -130,7 +130,7 @@ def test_what_cannot_be_is_refused(spark: SparkSession, tmp_path: Path) -> None:
         fs.async_map(frame, calls.timed, TIMES, rate=500)  # type: ignore[call-overload]
     with pytest.raises(IllegalArgumentError, match="concurrency must be at least 1, not 0"):
         fs.async_map(frame, calls.timed, TIMES, concurrency=0)
-    with pytest.raises(ArgumentTypeError, match="a ledger keeps results row by row"):
+    with pytest.raises(IllegalArgumentError, match="ledger are for calls of single rows"):
         fs.async_map(frame, Many(), TIMES, batch_size=2, ledger=tmp_path)
 
 

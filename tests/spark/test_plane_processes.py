@@ -8,6 +8,7 @@ import queue
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -232,7 +233,8 @@ class FakeContext:
 
 def test_a_connection_that_is_lost_is_made_again(plane: ControlPlane, worker: WorkerPlane) -> None:
     lost: list[str] = []
-    plane.on_worker_lost(lost.append)
+    plane.on_worker_lost(lambda name: lost.append(name) or 1 / 0)  # type: ignore[func-returns-value]
+    plane.on_worker_lost(lambda name: lost.extend(info.worker for info in plane.workers()))
     with worker.task("map", FIRST) as task:
         wait_until(lambda: plane._endpoint._back.get(worker.worker))
         for connection in plane.service.transport().connections():
@@ -415,3 +417,27 @@ def test_a_source_of_counts_that_raises_keeps_its_last(
         wait_until(lambda: not answers)
         wait_until(lambda: plane.counters() == {"map": {0: {"n": 2}}})
     assert worker.settings is plane.handle().settings
+
+
+def test_a_last_report_is_last(plane: ControlPlane, worker: WorkerPlane) -> None:
+    """W2: whatever makes workers hurry meanwhile, figures are exact when a task has ended."""
+    over = threading.Event()
+
+    def hurry() -> None:
+        while not over.is_set():
+            worker.beat().result(SOON)
+
+    threads = [threading.Thread(target=hurry) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        for epoch in range(100):
+            with worker.task("map", attempt(epoch=epoch, task=100 + epoch)) as task:
+                task.count("rows", 1)
+                task.count("rows", 2)
+            assert plane.counters()["map"][0]["rows"] == 3 * (epoch + 1)
+            assert plane.workers()[0].tasks == ()
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()

@@ -49,10 +49,15 @@ class PlaneEndpoint(RpcEndpoint, PlaneGateway):
         self._interval_ms = interval_ms
         self._on_worker_lost = on_worker_lost
         self._back: dict[str, WorkerGateway | None] = {}  # None while it is connected
+        self._over = False
 
     def on_start(self) -> None:
         """Look for silent workers from now on."""
         self.schedule_run_async(self._look_round, self._interval_ms)
+
+    def on_stop(self) -> None:
+        """Connections that are lost from now on are no news."""
+        self._over = True
 
     def beat(self, beat: Beat) -> Any:
         """As declared."""
@@ -78,7 +83,8 @@ class PlaneEndpoint(RpcEndpoint, PlaneGateway):
         address = f"flinkish://{worker}/user/rpc/{WORKER}"
 
         def connected(connecting: Any) -> None:
-            self.run_async(lambda: self._connected(worker, connecting))
+            if not self._over:
+                self.run_async(lambda: self._connected(worker, connecting))
 
         self.service.connect(address, WorkerGateway).add_done_callback(connected)
 
@@ -92,7 +98,8 @@ class PlaneEndpoint(RpcEndpoint, PlaneGateway):
 
     def _watch(self, worker: str, gateway: Any) -> None:
         def ended(watch: Any) -> None:
-            self.run_async(lambda: self._unwatched(worker, gateway, watch))
+            if not self._over:
+                self.run_async(lambda: self._unwatched(worker, gateway, watch))
 
         gateway.with_timeout(_WATCH_MS).watch().add_done_callback(ended)
 

@@ -15,6 +15,7 @@ from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import (
     FutureTimeoutError,
     IllegalArgumentError,
+    IllegalStateError,
     UnsupportedOperationError,
 )
 from flinkish.rpc import RpcFuture, RpcGateway, RpcService, TlsConfig
@@ -218,8 +219,12 @@ class ControlPlane:
         self._call(order)
 
     def _call(self, function: Callable[[], T]) -> T:
-        """In the main thread of the endpoint."""
-        return self._endpoint.call_async(function, _PATIENCE_MS).result()
+        """In the main thread of the endpoint, where listeners are already."""
+        try:
+            self._endpoint.validate_runs_in_main_thread()
+        except IllegalStateError:
+            return self._endpoint.call_async(function, _PATIENCE_MS).result()
+        return function()
 
     def _worker_lost(self, worker: str) -> None:
         for listener in self._listeners:

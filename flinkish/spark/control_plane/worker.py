@@ -94,13 +94,13 @@ class WorkerEndpoint(RpcEndpoint, WorkerGateway):
 
     def _round(self) -> None:
         def answered(_: object) -> None:
-            self.run_async(self._answered)
+            if not self._plane.given_up:
+                self.run_async(self._again)
 
         self._plane.beat().add_done_callback(answered)
 
-    def _answered(self) -> None:
-        if not self._plane.given_up:
-            self.schedule_run_async(self._round, self._interval_ms)
+    def _again(self) -> None:
+        self.schedule_run_async(self._round, self._interval_ms)
 
 
 class WorkerPlane:

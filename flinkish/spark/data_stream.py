@@ -24,6 +24,8 @@ from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.common.watermark_strategy import WatermarkStrategy
 from flinkish.functions import KeyedProcessFunction
+from flinkish.operators.grouped_reduce import GroupedReduce
+from flinkish.spark.connected_streams import ConnectedStreams, IntervalJoin
 from flinkish.spark.operator_results import OperatorResults, run_operator, take_output
 from flinkish.spark.options import OperatorOptions
 from flinkish.spark.pickling import check_picklable
@@ -109,6 +111,10 @@ class DataStream:
         of them.
         """
         return KeyedStream(self, keys)
+
+    def connect(self, ds: DataStream) -> ConnectedStreams:
+        """This stream and another one for one function; `key_by` on the result gives them keys."""
+        return ConnectedStreams(self, ds)
 
     def window_all(self, window_assigner: WindowAssigner, **options: Any) -> WindowedStream:
         """All elements in windows, without keys: one task does the work.
@@ -204,6 +210,36 @@ class KeyedStream:
         )
         return self._processed(frame, plan, output, "a keyed process function sees each row")
 
+    def reduce(
+        self,
+        func: Any,
+        output_type: StructType | TypeInformation | str | None = None,
+        *,
+        schema: StructType | TypeInformation | str | None = None,
+        **options: Any,
+    ) -> ProcessedStream:
+        """Reduce the rows of each key to one, by a ReduceFunction or a function of two rows.
+
+        Every row gives what those of its key so far were reduced to; over batch DataFrames each
+        key gives its last value alone, as in Flink's batch mode.  Unless `schema` says otherwise
+        the output has the columns of the input.  Options as for `process`.
+        """
+        rows = self._stream.to_df()
+        declared = schema if schema is not None else output_type
+        return self.process(
+            GroupedReduce(func, only_last=not rows.isStreaming),
+            rows.schema if declared is None else declared,
+            **options,
+        )
+
+    def connect(self, ds: KeyedStream) -> ConnectedStreams:
+        """This stream and another keyed one for one function, which share the state of a key."""
+        return ConnectedStreams(self, ds)
+
+    def interval_join(self, other: KeyedStream) -> IntervalJoin:
+        """Pairs of this stream and another one with equal keys, near one another in event time."""
+        return IntervalJoin(self, other)
+
     def window(
         self,
         window_assigner: WindowAssigner,
@@ -234,7 +270,7 @@ class KeyedStream:
         return self.window(CountSlidingWindowAssigner(size, slide))
 
     def _operator(
-        self, kind: str, options: OperatorOptions
+        self, kind: str, options: OperatorOptions, *, fewest_groups: int = 16
     ) -> tuple[str, DataFrame, dict[str, Any]]:
         """Check options; the operator's name, its input, and what every plan has."""
         options.check()
@@ -257,7 +293,8 @@ class KeyedStream:
             "key_columns": self._keys,
             "key_types": tuple(key_type_name(user, key) for key in self._keys),
             "key_selector": self._selector,
-            "max_parallelism": options.max_parallelism or _default_key_groups(user.sparkSession),
+            "max_parallelism": options.max_parallelism
+            or _default_key_groups(user.sparkSession, fewest_groups),
             "event_time": stream._event_time,
             "chained": stream._operators > 0,
             "time_zone": user.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC",
@@ -271,14 +308,25 @@ class KeyedStream:
         return name, user, settings
 
     def _processed(
-        self, user: DataFrame, plan: OperatorPlan, output: StructType, path: str
+        self,
+        user: DataFrame,
+        plan: OperatorPlan,
+        output: StructType,
+        path: str,
+        second: KeyedStream | None = None,
     ) -> ProcessedStream:
-        """The outputs of an operator over this stream; ``path`` says how it runs and why."""
-        stream = self._stream
-        results = run_operator(stream._frame, plan)
-        processed = ProcessedStream(results, output, stream._operators + 1)
-        processed._watermark_lost = plan.processing_time and plan.timed and user.isStreaming
-        processed._paths = [*stream._paths, f"{plan.uid}: {path}"]
+        """The outputs of an operator over this stream, and maybe a second one.
+
+        ``path`` says how it runs and why.
+        """
+        streams = [self._stream] if second is None else [self._stream, second._stream]
+        frames = [stream._frame for stream in streams]
+        results = run_operator(frames[0], plan, *frames[1:])
+        number = 1 + max(stream._operators for stream in streams)
+        processed = ProcessedStream(results, output, number)
+        processed._watermark_lost = plan.processing_time and plan.has_watermark and user.isStreaming
+        before = [line for stream in streams for line in stream._paths]
+        processed._paths = [*dict.fromkeys(before), f"{plan.uid}: {path}"]
         return processed
 
 
@@ -347,9 +395,9 @@ class ProcessedStream(DataStream):
         return self._results.statistics(query)
 
 
-def _default_key_groups(spark: SparkSession) -> int:
+def _default_key_groups(spark: SparkSession, fewest: int) -> int:
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
-    return min(max(1 << (2 * partitions - 1).bit_length(), 16), 1024)
+    return min(max(1 << (2 * partitions - 1).bit_length(), fewest), 1024)
 
 
 def _no_key(row: Any) -> bool:

@@ -182,7 +182,8 @@ class WindowedStream:
                 BuiltInAggregates(aggregates), WindowRows(len(keys))
             )
             return self._run(definition, from_arrow_schema(output), reason)
-        _, frame, settings = self._stream._operator("windows", self._options)
+        # A batch costs some milliseconds a key group, and by columns little else.
+        _, frame, settings = self._stream._operator("windows", self._options, fewest_groups=4)
         read = [columns.field(name) for name in vector.columns(keys, columns)]
         plan = OperatorPlan(
             function=None,

@@ -25,6 +25,8 @@ from flinkish.spark.async_operator import AnswerBatchOperator, AnswerOperator, W
 from flinkish.spark.async_plan import AsyncPlan
 from flinkish.spark.async_stamps import Stamped
 from flinkish.spark.call_layers import ledger_layer
+from flinkish.spark.control_plane import ControlPlane
+from flinkish.spark.control_plane.attached import handle_of
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.schemas import arrow_schema, output_schema
 from flinkish.spark.task_plan import SideOutput
@@ -135,6 +137,7 @@ def call_rows(
     on_error: OnError | OutputTag = "fail",
     observation: Observation | None = None,
     job_parameters: Mapping[str, str] | None = None,
+    control_plane: ControlPlane | None = None,
     rows: tuple[str, ...] | None = None,
     stamped: Stamped | None = None,
 ) -> TaskResults:
@@ -160,6 +163,7 @@ def call_rows(
         sides=tuple(side for side, _ in sides),
         time_zone=_time_zone(frame),
         job_parameters=dict(job_parameters or {}),
+        control_plane=handle_of(control_plane),
         rows=rows,
         stamps=None if stamped is None else stamped.stamps,
         on_error=on_error,

@@ -16,6 +16,7 @@ from flinkish.spark.async_answers import OnError, keep_failure
 from flinkish.spark.async_build import Batches, MakeOperator, call_rows, name_of, with_ledger
 from flinkish.spark.async_context import KeyOf, key_maker
 from flinkish.spark.call_layers import limit_layers
+from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.limits import Concurrency, Rate
 from flinkish.spark.tasks import Schema, TaskResults
 
@@ -45,6 +46,7 @@ def async_map(
     name: str | None = None,
     observation: Observation | None = None,
     job_parameters: Mapping[str, str] | None = None,
+    control_plane: ControlPlane | None = None,
 ) -> DataFrame: ...
 
 
@@ -71,6 +73,7 @@ def async_map(
     name: str | None = None,
     observation: Observation | None = None,
     job_parameters: Mapping[str, str] | None = None,
+    control_plane: ControlPlane | None = None,
 ) -> TaskResults: ...
 
 
@@ -96,6 +99,7 @@ def async_map(
     name: str | None = None,
     observation: Observation | None = None,
     job_parameters: Mapping[str, str] | None = None,
+    control_plane: ControlPlane | None = None,
 ) -> DataFrame | TaskResults:
     """Call ``fn`` for each row of a DataFrame, batch or streaming, with many calls under way.
 
@@ -144,6 +148,8 @@ def async_map(
         retried, saved.  Those of a stream are in the progress of its query, as the observed metrics
         ``flinkish.<name>``.
     job_parameters: for ``runtime_context.get_job_parameter``.
+    control_plane: a `ControlPlane`, which then knows who runs which partition and what the operator
+        has counted so far, and can cancel it.
 
     Calls are at least once: a Spark task that is tried again makes its calls again.  A task holds
     ``capacity`` rows, a batch of results, and what Spark gives it at a time:
@@ -190,6 +196,7 @@ def async_map(
         on_error=on_error,
         observation=observation,
         job_parameters=job_parameters,
+        control_plane=control_plane,
     )
     return answers if isinstance(on_error, OutputTag) else answers.to_df()
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.operators import StreamOperator
+from flinkish.spark.control_plane import PlaneHandle
 from flinkish.spark.task_encoders import Encoder, RowEncoder, StructEncoder
 
 __all__ = ["MAIN_COLUMN", "SideOutput", "TaskPlan", "side_column"]
@@ -52,6 +53,7 @@ class TaskPlan:
     job_parameters: dict[str, str] = field(default_factory=dict)
     rows: tuple[str, ...] | None = None
     stamps: Callable[[pa.RecordBatch], list[int | None]] | None = None
+    control_plane: PlaneHandle | None = None
 
     @property
     def columns(self) -> pa.Schema:

@@ -29,6 +29,7 @@ from pyspark import TaskContext
 from flinkish.common.errors import RejectedExecutionError
 from flinkish.common.notes import add_note, shortened, spell_out_notes
 from flinkish.operators import OperatorEnvironment
+from flinkish.spark.control_plane.attached import run_attached
 from flinkish.spark.task_input import BatchReader, RowInput
 from flinkish.spark.task_output import TaskOutput
 from flinkish.spark.task_plan import TaskPlan
@@ -83,7 +84,15 @@ def task_function(plan: TaskPlan) -> Callable[[Batches], Batches]:
 
     def run(batches: Batches) -> Batches:
         # All is made here, in the worker: nothing of it could be forked or sent.
-        yield from SparkTask(plan, batches, Subtask.current()).run()
+        subtask = Subtask.current()
+        if plan.control_plane is None:
+            yield from SparkTask(plan, batches, subtask).run()
+            return
+
+        def make(batches: Batches) -> SparkTask:
+            return SparkTask(plan, batches, subtask)
+
+        yield from run_attached(plan.control_plane, plan.name, make, batches)
 
     return run
 

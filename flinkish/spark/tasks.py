@@ -19,6 +19,8 @@ from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.functions import KeyedProcessFunction, ProcessFunction
 from flinkish.operators import KeyedProcessOperator, ProcessOperator, StreamOperator
+from flinkish.spark.control_plane import ControlPlane
+from flinkish.spark.control_plane.attached import handle_of
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.schemas import arrow_schema, key_columns, key_type_name, output_schema
 from flinkish.spark.task_plan import MAIN_COLUMN, SideOutput, TaskPlan, side_column
@@ -40,6 +42,7 @@ def run_task(
     key_by: str | Sequence[str] | None = None,
     side_outputs: None = None,
     job_parameters: Mapping[str, str] | None = None,
+    control_plane: ControlPlane | None = None,
 ) -> DataFrame: ...
 
 
@@ -53,6 +56,7 @@ def run_task(
     key_by: str | Sequence[str] | None = None,
     side_outputs: Sequence[OutputTag],
     job_parameters: Mapping[str, str] | None = None,
+    control_plane: ControlPlane | None = None,
 ) -> TaskResults: ...
 
 
@@ -65,6 +69,7 @@ def run_task(
     key_by: str | Sequence[str] | None = None,
     side_outputs: Sequence[OutputTag] | None = None,
     job_parameters: Mapping[str, str] | None = None,
+    control_plane: ControlPlane | None = None,
 ) -> DataFrame | TaskResults:
     """Run an operator in a task of its own on each partition of a DataFrame, batch or streaming.
 
@@ -85,6 +90,8 @@ def run_task(
         its partition in memory.
     side_outputs: tags that the operator emits to; the result is then a TaskResults.
     job_parameters: for ``runtime_context.get_job_parameter``.
+    control_plane: a `ControlPlane`, which then knows who runs which partition and what the operator
+        has counted so far, and can cancel it.
 
     Rows reach the operator as `flinkish.common.Row`, without event time: ``mapInArrow`` sees no
     watermark.
@@ -122,6 +129,7 @@ def run_task(
         key_columns=keys,
         key_type=key_type_name(frame, keys[0]) if len(keys) == 1 else None,
         job_parameters=dict(job_parameters or {}),
+        control_plane=handle_of(control_plane),
     )
     rows = frame.repartition(*keys) if keys else frame
     if side_outputs is None:

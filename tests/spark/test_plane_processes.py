@@ -372,10 +372,8 @@ class Running:
     def __init__(self, batches: Iterator[Any]) -> None:
         self.batches = batches
         self.group = MetricGroup()
+        self.environment = SimpleNamespace(metrics=self.group)
         self.errors: queue.Queue[BaseException] = queue.Queue()
-
-    def metrics(self) -> MetricGroup:
-        return self.group
 
     def report_throwable(self, error: BaseException) -> None:
         self.errors.put(error)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from flinkish.metrics import MetricGroup
+from flinkish.operators import OperatorEnvironment
 from flinkish.spark.control_plane.handle import PlaneHandle
 from flinkish.spark.control_plane.plane import ControlPlane
 from flinkish.spark.control_plane.task import TaskPlane
@@ -28,8 +28,9 @@ class RunningTask(Protocol):
         """Fail with this error; from any thread."""
         ...
 
-    def metrics(self) -> MetricGroup:
-        """What the operator counts by."""
+    @property
+    def environment(self) -> OperatorEnvironment:
+        """Of the operator, with what it counts by."""
         ...
 
 
@@ -48,7 +49,7 @@ def run_attached(
     """
     with plane.task(name) as task:
         running = make(task.batches(batches))
-        task.count_by(running.metrics().counts)
+        task.count_by(running.environment.metrics.counts)
         task.on_stop(running.report_throwable)
         yield from running.run()
         task.check()

@@ -1,0 +1,201 @@
+"""Lost connections, dead drivers, killed, frozen and forked workers of a control plane."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tests
+from flinkish.common.errors import (
+    RecipientUnreachableError,
+    RpcConnectionError,
+)
+from flinkish.rpc import TlsConfig
+from flinkish.spark.control_plane import ControlPlane, WorkerPlane
+from flinkish.spark.limits import Concurrency
+from flinkish.spark.limits.endpoint import PermitsEndpoint
+from flinkish.spark.limits.permits import LEASE_NS, PermitLedger
+from tests.spark.plane_worker import REQUEST, SiteGateway
+from tests.spark.test_plane_ledger import FIRST, attempt
+from tests.spark.test_plane_rpc import SOON, wait_until
+
+
+@pytest.fixture
+def plane() -> Iterator[ControlPlane]:
+    with ControlPlane(heartbeat_interval=20, heartbeat_timeout=20_000) as plane:
+        yield plane
+
+
+@pytest.fixture
+def worker(plane: ControlPlane) -> Iterator[WorkerPlane]:
+    worker = plane.handle().worker()
+    yield worker
+    worker.close()
+
+
+def test_a_connection_that_is_lost_is_made_again(plane: ControlPlane, worker: WorkerPlane) -> None:
+    lost: list[str] = []
+    plane.on_worker_lost(lambda name: lost.append(name) or 1 / 0)  # type: ignore[func-returns-value]
+    plane.on_worker_lost(lambda name: lost.extend(info.worker for info in plane.workers()))
+    with worker.task("map", FIRST) as task:
+        wait_until(lambda: plane._endpoint._back.get(worker.worker))
+        for connection in plane.service.transport().connections():
+            connection.close("the test pulls the plug")
+        wait_until(lambda: lost == [worker.worker])
+        wait_until(lambda: [len(info.tasks) for info in plane.workers()] == [1])
+        plane.set("after", 1)
+        wait_until(lambda: task.settings.get("after") == 1)
+
+
+def test_a_driver_that_is_gone_ends_tasks_with_an_error() -> None:
+    plane = ControlPlane(heartbeat_interval=20, heartbeat_timeout=300)
+    worker = plane.worker()
+
+    def go_on() -> None:
+        with worker.task("map", FIRST) as task:
+            plane.close()
+            while True:
+                task.check()
+                time.sleep(0.005)
+
+    with pytest.raises(RpcConnectionError, match=r"silent for [\d.]+ s") as caught:
+        go_on()
+    assert "attempt 0 (task 100) of operator 'map', partition 0" in str(caught.value)
+    with pytest.raises(RpcConnectionError, match=r"cannot reach the driver's control plane at .*"):
+        plane.worker()
+    wait_until(lambda: worker.given_up)
+    worker.close()
+
+
+def test_certificates_travel_with_the_handle() -> None:
+    with ControlPlane(tls=TlsConfig.ephemeral(), heartbeat_interval=20) as plane:
+        handle = pickle.loads(pickle.dumps(plane))
+        worker = handle.worker()
+        with worker.task("map", FIRST):
+            assert len(plane.workers()) == 1
+        worker.close()
+
+
+@contextmanager
+def worker_process(
+    plane: ControlPlane, environment: dict[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker in a process of its own, which runs a task until it is told to end."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.spark.plane_worker"],
+        env=environment,
+        cwd=Path(tests.__file__).resolve().parents[1],
+        stdin=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        process.stdin.write(pickle.dumps((plane, FIRST)))
+        process.stdin.flush()
+        yield process
+        process.kill()
+
+
+@pytest.fixture
+def process(plane: ControlPlane, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    with worker_process(plane, environment) as running:
+        yield running
+
+
+def test_a_worker_that_is_killed_is_gone_at_once(
+    plane: ControlPlane, process: subprocess.Popen[bytes]
+) -> None:
+    """Its asks fail, its registration and its permits are free again."""
+    permits = PermitLedger(concurrency=Concurrency(3))
+    clock = [0]
+    PermitsEndpoint(plane.service, "permits", "token", permits, lambda: clock[0]).start()
+    wait_until(plane.workers)
+    plane.set("permits", "token")
+    (info,) = plane.workers()
+    assert info.pid == process.pid
+    wait_until(lambda: permits.statistics(0).held)
+    site: Any = plane.connect(info.worker, "site", SiteGateway).result(SOON)
+    under_way = [site.never() for _ in range(20)]
+    assert site.pid().result(SOON) == process.pid
+    lost: list[str] = []
+    plane.on_worker_lost(lost.append)
+    process.send_signal(signal.SIGKILL)
+    for future in under_way:
+        assert isinstance(future.exception(SOON), RecipientUnreachableError)
+    wait_until(lambda: lost == [info.worker])
+    assert plane.workers() == []
+    clock[0] = LEASE_NS + 1
+    heir = permits.lease(replace(REQUEST, worker="heir", waiting=3), clock[0])
+    heir = permits.lease(
+        replace(REQUEST, worker="heir", token=heir.token, number=heir.number, waiting=3), clock[0]
+    )
+    assert heir.holding == 3
+
+
+def test_a_worker_that_is_frozen_is_gone_after_a_while_and_comes_back(
+    environment: dict[str, str],
+) -> None:
+    with (
+        ControlPlane(heartbeat_interval=20, heartbeat_timeout=1_000) as plane,
+        worker_process(plane, environment) as running,
+    ):
+        wait_until(plane.workers)
+        running.send_signal(signal.SIGSTOP)
+        wait_until(lambda: not plane.workers())
+        running.send_signal(signal.SIGCONT)
+        wait_until(plane.workers)
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_child_is_a_worker_of_its_own(plane: ControlPlane, worker: WorkerPlane) -> None:
+    handle = plane.handle()
+    with worker.task("map", FIRST):
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                mine = handle.worker()
+                assert mine is not worker
+                with mine.task("map", attempt(partition=1)) as task:
+                    task.count("rows", 5)
+                status = 0
+            finally:
+                os._exit(status)
+        _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) == 0
+        wait_until(lambda: [info.pid for info in plane.workers()] == [os.getpid()])
+        assert plane.counters()["map"][1] == {"rows": 5}
+
+
+def test_a_last_report_is_last(plane: ControlPlane, worker: WorkerPlane) -> None:
+    """W2: whatever makes workers hurry meanwhile, figures are exact when a task has ended."""
+    over = threading.Event()
+
+    def hurry() -> None:
+        while not over.is_set():
+            worker.beat().result(SOON)
+
+    threads = [threading.Thread(target=hurry) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        for epoch in range(100):
+            with worker.task("map", attempt(epoch=epoch, task=100 + epoch)) as task:
+                task.count("rows", 1)
+                task.count("rows", 2)
+            assert plane.counters()["map"][0]["rows"] == 3 * (epoch + 1)
+            assert plane.workers()[0].tasks == ()
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()

@@ -1,7 +1,8 @@
-"""A worker of a control plane in a process of its own: `python -m tests.spark.plane_worker`.
+"""Processes of control planes: `python -m tests.spark.plane_worker ROLE`.
 
-Reads a pickled (plane, attempt), and runs that attempt until it is killed.  When the setting
-"permits" comes it takes some from the endpoint of that name.
+work    reads a pickled (plane, attempt), and runs that attempt until it is killed; when the setting
+        "permits" comes it takes some from the endpoint of that name
+drive   writes a pickled plane, and is a driver until it is killed
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from flinkish.rpc import RpcEndpoint, RpcGateway
+from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.limits.endpoint import PermitsGateway
 from flinkish.spark.limits.messages import LeaseRequest
 
@@ -32,7 +34,14 @@ class Site(RpcEndpoint, SiteGateway):
         return Future()
 
 
-def main() -> None:
+def drive() -> None:
+    with ControlPlane(heartbeat_interval=20, heartbeat_timeout=500) as plane:
+        sys.stdout.buffer.write(pickle.dumps(plane))
+        sys.stdout.flush()
+        sys.stdin.read()
+
+
+def work() -> None:
     plane, attempt = pickle.load(sys.stdin.buffer)
     worker = plane.worker()
     Site(worker.service, "site").start()
@@ -61,4 +70,4 @@ REQUEST = LeaseRequest(
 )
 
 if __name__ == "__main__":
-    main()
+    {"work": work, "drive": drive}[sys.argv[1]]()

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -59,24 +59,48 @@ def test_a_connection_that_is_lost_is_made_again(plane: ControlPlane, worker: Wo
         wait_until(lambda: task.settings.get("after") == 1)
 
 
-def test_a_driver_that_is_gone_ends_tasks_with_an_error() -> None:
-    plane = ControlPlane(heartbeat_interval=20, heartbeat_timeout=300)
+@contextmanager
+def process_of(role: str, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that is killed at the end."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.spark.plane_worker", role],
+        env=environment,
+        cwd=Path(tests.__file__).resolve().parents[1],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        yield process
+        process.kill()
+
+
+def go_on(worker: WorkerPlane, change: Callable[[], object]) -> None:
+    with worker.task("map", FIRST) as task:
+        change()
+        while True:
+            task.check()
+            time.sleep(0.005)
+
+
+def test_a_plane_that_is_closed_ends_tasks() -> None:
+    plane = ControlPlane(heartbeat_interval=20)
     worker = plane.worker()
-
-    def go_on() -> None:
-        with worker.task("map", FIRST) as task:
-            plane.close()
-            while True:
-                task.check()
-                time.sleep(0.005)
-
-    with pytest.raises(RpcConnectionError, match=r"silent for [\d.]+ s") as caught:
-        go_on()
+    with pytest.raises(RpcConnectionError, match="is gone: the driver has closed it") as caught:
+        go_on(worker, plane.close)
     assert "attempt 0 (task 100) of operator 'map', partition 0" in str(caught.value)
     with pytest.raises(RpcConnectionError, match=r"cannot reach the driver's control plane at .*"):
         plane.worker()
-    wait_until(lambda: worker.given_up)
-    worker.close()
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_driver_that_is_dead_or_frozen_ends_tasks(
+    how: signal.Signals, environment: dict[str, str]
+) -> None:
+    with process_of("drive", environment) as driver:
+        assert driver.stdout is not None
+        worker = pickle.load(driver.stdout).worker()
+        with pytest.raises(RpcConnectionError, match=r"is gone: it is silent for [\d.]+ s"):
+            go_on(worker, lambda: driver.send_signal(how))
+        assert worker.given_up
 
 
 def test_certificates_travel_with_the_handle() -> None:
@@ -93,17 +117,11 @@ def worker_process(
     plane: ControlPlane, environment: dict[str, str]
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A worker in a process of its own, which runs a task until it is told to end."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.spark.plane_worker"],
-        env=environment,
-        cwd=Path(tests.__file__).resolve().parents[1],
-        stdin=subprocess.PIPE,
-    ) as process:
+    with process_of("work", environment) as process:
         assert process.stdin is not None
         process.stdin.write(pickle.dumps((plane, FIRST)))
         process.stdin.flush()
         yield process
-        process.kill()
 
 
 @pytest.fixture

@@ -56,8 +56,11 @@ class PlaneEndpoint(RpcEndpoint, PlaneGateway):
         self.schedule_run_async(self._look_round, self._interval_ms)
 
     def on_stop(self) -> None:
-        """Connections that are lost from now on are no news."""
+        """Tell workers; connections that are lost from now on are no news."""
         self._over = True
+        for gateway in self._back.values():
+            if gateway is not None:
+                gateway.goodbye("the driver has closed it")
 
     def beat(self, beat: Beat) -> Any:
         """As declared."""

@@ -95,5 +95,8 @@ class WorkerGateway(RpcGateway):
     def hurry(self) -> None:
         """There is news: beat now."""
 
+    def goodbye(self, reason: str) -> None:
+        """The plane ends."""
+
     def watch(self) -> Future[None]:  # type: ignore[empty-body]
         """Never answered: it fails when the connection is lost, which is what it is for."""

@@ -196,7 +196,7 @@ class ControlPlane:
     # --- the end
 
     def close(self) -> None:
-        """End the service; workers notice after the ``heartbeat_timeout`` and end their tasks."""
+        """End the service; tasks that still use the plane fail, and say so."""
         atexit.unregister(self.close)
         self.service.close_async().exception(_STOP_S)
 

@@ -88,6 +88,10 @@ class WorkerEndpoint(RpcEndpoint, WorkerGateway):
         """As declared."""
         self._plane.beat()
 
+    def goodbye(self, reason: str) -> None:
+        """As declared."""
+        self._plane.give_up(reason)
+
     def watch(self) -> Any:
         """As declared."""
         return Future()
@@ -229,15 +233,19 @@ class WorkerPlane:
 
     def _miss(self, error: BaseException) -> None:
         silence_s = time.monotonic() - self._heard_s
-        if silence_s * 1000 < self._handle.timeout_ms or self.given_up:
+        if silence_s * 1000 >= self._handle.timeout_ms:
+            self.give_up(f"it is silent for {silence_s:.1f} s ({error})")
+
+    def give_up(self, reason: str) -> None:
+        """The driver is gone: end what is under way."""
+        if self.given_up:
             return
         self.given_up = True
-        where = self._handle.address
-        reason = f"the driver's control plane at {where} is silent for {silence_s:.1f} s ({error})"
-        _LOG.warning("%s", reason)
+        _LOG.info("the control plane at %s is gone: %s", self._handle.address, reason)
         with self._lock:
-            for task in self._tasks:
-                task.lose(reason)
+            tasks = list(self._tasks)
+        for task in tasks:
+            task.lose(f"the driver's control plane at {self._handle.address} is gone: {reason}")
         self.service.close_async()
         atexit.unregister(self.service.close_async)
 

@@ -31,7 +31,6 @@ from flinkish.time import assign_to_key_groups
 __all__ = [
     "CombinedRows",
     "combine_rows",
-    "combines_rows",
     "fixed_records",
     "named_keys",
     "pack_panes",
@@ -42,12 +41,7 @@ __all__ = [
 
 def pack_rows_of(plan: OperatorPlan) -> PackRows:
     """How the rows of an operator's input are packed."""
-    return pack_panes if combines_rows(plan) else pack_table
-
-
-def combines_rows(plan: OperatorPlan) -> bool:
-    """Whether records of panes travel: not where rows are to be put in order first."""
-    return plan.vector is not None and plan.vector.combines and not plan.timestamp_order
+    return pack_panes if plan.vector is not None and plan.vector.combines else pack_table
 
 
 def pane_schema(plan: OperatorPlan) -> pa.Schema:

@@ -19,7 +19,7 @@ from flinkish.spark.packing import write_payload
 from flinkish.spark.plan import EVENT_TIME, MAIN
 from flinkish.spark.schemas import arrow_schema
 from flinkish.spark.type_mapping import row_schema
-from flinkish.spark.vector_packing import combines_rows, pane_schema
+from flinkish.spark.vector_packing import pane_schema
 from flinkish.spark.vector_plan import PANE_BEGIN, RECORD
 
 __all__ = ["VectorRun"]
@@ -40,7 +40,7 @@ class VectorRun(OperatorRun):
         self._window = VectorWindow(
             self.backend, plan.vector.spec, plan.vector.aggregates_of(plan.schema)
         )
-        self._panes = pane_schema(plan) if combines_rows(plan) else None
+        self._panes = pane_schema(plan) if plan.vector.combines else None
         self._late: list[bytes] = []
 
     def close(self) -> None:

@@ -16,7 +16,6 @@ if [ "${1:-}" = asv ]; then
     exec asv run --python=same --show-stderr ${2:+--bench "$2"}
 fi
 
-need_java
 if [ $# != 0 ]; then
     names=("$1")
     shift
@@ -28,6 +27,7 @@ fi
 cd "$ROOM"
 for name in "${names[@]}"; do
     [ -e "asv_bench/whole/$name.py" ] || fail "no asv_bench/whole/$name.py"
+    [[ $name != spark_* ]] || need_java
     say "benchmark $name"
     python "asv_bench/whole/$name.py" "$@"
 done

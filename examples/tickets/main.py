@@ -45,9 +45,10 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--latency-ms", type=int, default=200, metavar="N", help="median")
     parser.add_argument("--capacity", type=int, default=600, metavar="N", help="of each task")
     parser.add_argument("--threads", type=int, default=32, metavar="N", help="of each task")
+    parser.add_argument("--race-s", type=int, default=8, metavar="N", help="about, each way")
     parser.add_argument("--out", type=Path, default=ROOT / "out/tickets", metavar="DIR")
     asked = parser.parse_args(given)
-    for name in ("tickets", "rate", "latency_ms", "capacity", "threads"):
+    for name in ("tickets", "rate", "latency_ms", "capacity", "threads", "race_s"):
         if getattr(asked, name) < 1:
             parser.error(f"--{name.replace('_', '-')} must be at least 1")
     return asked
@@ -154,14 +155,14 @@ def race(
     """Three ways on as many tickets as they manage in some seconds."""
     latency = asked.latency_ms / 1000
     counts = {
-        "naive": 2 * 12 / latency,
-        "threads": 2 * asked.threads * 8 / latency,
-        "flinkish": asked.rate * 8,
+        "naive": 2 * asked.race_s / latency,
+        "threads": 2 * asked.threads * asked.race_s / latency,
+        "flinkish": asked.rate * asked.race_s,
     }
     share = {name: max(min(int(count), asked.tickets), 1) for name, count in counts.items()}
     options = {"rate": asked.rate, "capacity": asked.capacity, "threads": asked.threads}
     options["race"] = share
-    with console.status("three ways side by side, some ten seconds each …"):
+    with console.status("three ways side by side, some seconds each …"):
         found = finish(start("race", out, server.port, options), "race", out, console)
     table = Table(box=box.SIMPLE_HEAD)
     for title, justify in (("way", "left"), *((name, "right") for name in ("tickets", "s", "/s"))):

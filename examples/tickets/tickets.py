@@ -64,7 +64,7 @@ def triage(subject: str, body: str) -> tuple[str, int]:
     """
     text = subject.lower()
     for topic, texts in TOPICS.items():
-        if any(text.startswith(known.split("{")[0].strip()) for known in texts):
+        if any(text.startswith(known.lower().split("{")[0].strip()) for known in texts):
             urgent = any(mood in body.lower() for mood in map(str.lower, URGENT))
             return topic, 1 if urgent else 2 if topic in ("bug", "login") else 3
     return "other", 3

@@ -1,0 +1,148 @@
+"""The demonstration of asynchronous calls, on few tickets, and the parts it stands on."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tests
+
+pytest.importorskip("aiohttp")
+pytestmark = pytest.mark.spark
+
+DEMO = Path(tests.__file__).resolve().parents[1] / "examples" / "tickets"
+S = 1_000_000_000
+
+
+@pytest.fixture
+def part(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Import modules of the demonstration, whose names are too common to keep."""
+    monkeypatch.syspath_prepend(DEMO)
+    names = {path.stem for path in DEMO.glob("*.py")}
+    assert not names & set(sys.modules)
+    yield import_module
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+def test_it_is_killed_and_pays_for_the_rest(tmp_path: Path, environment: dict[str, str]) -> None:
+    out = tmp_path / "out"
+    options = ["--tickets", "1200", "--rate", "150", "--latency-ms", "40", "--threads", "4"]
+    options += ["--race-s", "1"]
+    done = subprocess.run(
+        [sys.executable, str(DEMO / "main.py"), *options, "--out", str(out)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Killed with SIGKILL" in done.stdout
+    assert "Right: 1,200 tickets have their answer once" in done.stdout
+    assert "s to go; tried again" in done.stdout, "progress, a line now and then"
+    found = json.loads((out / "work.json").read_text())
+    assert found["counts"]["saved"] >= 500
+    left = subprocess.run(["pgrep", "-f", str(out)], capture_output=True, text=True)
+    assert left.stdout == "", "no process is left behind"
+
+
+def test_tickets_are_the_same_every_time_and_have_one_answer(part: Any, tmp_path: Path) -> None:
+    tickets = part("tickets")
+    table = tickets.generate(3_000)
+    assert table == tickets.generate(3_000)
+    assert table.slice(0, 100) == tickets.generate(100)
+    answers = [tickets.triage(row["subject"], row["body"]) for row in table.to_pylist()]
+    assert set(Counter(topic for topic, _ in answers)) == set(tickets.TOPICS)
+    assert {priority for _, priority in answers} == {1, 2, 3}
+    tickets.write(10, tmp_path / "tickets", files=4)
+    assert sorted(path.name for path in (tmp_path / "tickets").iterdir()) == [
+        f"{number:02}.parquet" for number in range(4)
+    ]
+
+
+def ask(port: int, ticket: dict[str, Any], path: str = "/v1/triage") -> tuple[int, Any, Any]:
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}{path}", json.dumps(ticket).encode(), {"x-caller": "test"}
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=30) as reply:
+            return reply.status, json.loads(reply.read()), reply.headers
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.loads(error.read()), error.headers
+
+
+def test_the_server_answers_refuses_and_keeps_a_log(part: Any, tmp_path: Path) -> None:
+    server = part("main").Server(tmp_path, 50, 1)
+    ticket = {"id": 1, "subject": "Charged twice", "body": "Our launch is today."}
+    statuses = Counter()
+    for _ in range(40):
+        status, answer, headers = ask(server.port, ticket)
+        statuses[status] += 1
+        if status == 429:
+            assert headers["retry-after"] == "1"
+        elif status == 200:
+            assert answer == {"topic": "billing", "priority": 1}
+    assert ask(server.port, ticket, "/v2")[0] == 404
+    assert statuses[429] > 0, "40 calls at once are more than 50 a second"
+    assert server.answered("test") == statuses[200] > 0
+    server.close()
+    seen = part("check").read_log(server.log)["test"]
+    assert seen.statuses == statuses
+    assert seen.answered == Counter({1: statuses[200]})
+
+
+def test_the_check_sees_what_is_wrong(part: Any, tmp_path: Path) -> None:
+    check, tickets = part("check"), part("tickets")
+    tickets.write(20, tmp_path / "tickets")
+    right = [
+        (row["id"], *tickets.triage(row["subject"], row["body"]))
+        for row in tickets.generate(20).to_pylist()
+    ]
+    assert check.wrong_rows("all", tmp_path, right, 20) == []
+    other = [(0, "other", 9), *right[2:], right[5]]
+    assert check.wrong_rows("some", tmp_path, other, 20) == [
+        "some: 1 tickets have no answer, 1 more than one, and 1 answers are not what the model says"
+    ]
+
+    even = check.Seen(sent=[i * S // 100 for i in range(2_000)])
+    assert check.busiest(even.sent) == 500
+    assert check.pace(even.sent) == pytest.approx(100)
+    assert check.wrong_rate("even", even, 100) == []
+    assert check.wrong_rate("even", even, 97) == [
+        "even sent 500 calls within 5 s, and 97/s allow 485"
+    ]
+    assert check.pace([]) == 0
+
+    first = check.Seen(answered=Counter(range(100)))
+    second = check.Seen(answered=Counter(range(90, 200)))
+    assert check.wrong_bill(first, second, saved=90, in_flight=10) == []
+    assert len(check.wrong_bill(first, second, saved=80, in_flight=9)) == 2
+
+
+def test_progress_is_told_in_a_line(part: Any) -> None:
+    progress = part("progress")
+    board = progress.Board()
+    worker = progress.Reporter(board.whereabouts())
+    for what in ["answered"] * 40 + ["Overloaded"] * 2:
+        worker.count(what)
+    worker.close()
+    watch = progress.Watch(board, total=100, known=10, console=None)
+    deadline = 200
+    while board.counts["answered"] < 40 and deadline:
+        deadline -= 1
+        watch.ended.wait(0.05)
+    assert watch.text(40, [(0.0, 0), (4.0, 40)]) == (
+        "50 of 100, 10/s, 5 s to go; tried again: 2 Overloaded"
+    )
+    board.close()

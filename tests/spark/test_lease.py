@@ -91,7 +91,7 @@ def test_a_refused_lease_begins_anew() -> None:
     turn(lease, ledger, 3, S)
     token = lease.token
     assert lease.take(S)
-    elsewhere = PermitLedger(Rate("100/s"))  # it knows no such token
+    elsewhere = PermitLedger(Rate("100/s", burst=1))  # it knows no such token
     assert turn(lease, elsewhere, 3, S + 200 * MS)
     assert lease.in_hand == 0
     assert lease.token != 0
@@ -193,18 +193,17 @@ def test_the_other_clock_is_never_thought_later_than_it_is(
         sent, told, received = now + wait, now + wait + there, now + wait + there + back
         clock.learn(told, local(sent), local(received))
         now = received
-        off = 2 + (there + back) * 1e-4  # as clocks go apart while a message travels
-        assert clock.never_early(now) >= local(now) - off
-        assert clock.never_early(now) - clock.doubt_ns() <= local(now) + off
-        assert clock.doubt_ns() <= there + back + 2 * off
+        assert clock.never_early(now) >= local(now) - 2
+        assert clock.never_early(now) - clock.doubt_ns() <= local(now) + 2
+        assert clock.doubt_ns() <= (there + back) * 1.001 + 4
 
 
 def test_a_machine_that_slept_is_believed_anew() -> None:
     clock = RemoteClock()
     clock.learn(1000 * S, 0, MS)
     clock.learn(5000 * S, S, S + MS)
-    assert clock.doubt_ns() == MS
-    assert clock.never_early(5000 * S) == S + MS
+    assert MS <= clock.doubt_ns() <= MS * 1.001
+    assert S + MS <= clock.never_early(5000 * S) <= S + MS * 1.001
 
 
 @pytest.mark.parametrize("waiting", [0, 5])

@@ -37,10 +37,11 @@ class RemoteClock:
     def learn(self, remote_ns: int, sent_ns: int, received_ns: int) -> None:
         """Take in an answer."""
         drift = int((received_ns - self._at_ns) * _DRIFT) + 1
-        least = max(self.least_ns - drift, sent_ns - remote_ns)
-        most = min(self.most_ns + drift, received_ns - remote_ns)
+        apart = int((received_ns - sent_ns) * _DRIFT)  # while the messages travelled
+        now = sent_ns - remote_ns - apart, received_ns - remote_ns + apart
+        least, most = max(self.least_ns - drift, now[0]), min(self.most_ns + drift, now[1])
         if least > most:  # one of the machines slept
-            least, most = sent_ns - remote_ns, received_ns - remote_ns
+            least, most = now
         self.least_ns, self.most_ns, self._at_ns = least, most, received_ns
 
     def never_early(self, remote_ns: int) -> int:

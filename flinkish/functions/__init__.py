@@ -33,6 +33,10 @@ from flinkish.functions.base import (
     MapFunction,
     ReduceFunction,
 )
+from flinkish.functions.broadcast import (
+    BaseBroadcastProcessFunction,
+    KeyedBroadcastProcessFunction,
+)
 from flinkish.functions.join import ProcessJoinFunction
 from flinkish.functions.process import (
     CoProcessFunction,
@@ -58,6 +62,7 @@ __all__ = [
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
     "Avg",
+    "BaseBroadcastProcessFunction",
     "BuiltInAggregate",
     "BuiltInAggregates",
     "CheckpointListener",
@@ -70,6 +75,7 @@ __all__ = [
     "FlatMapFunction",
     "Function",
     "KeySelector",
+    "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStateStore",

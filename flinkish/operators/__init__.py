@@ -18,6 +18,7 @@ from flinkish.operators.base import (
     StreamOperator,
     SupportsSoftBackpressure,
 )
+from flinkish.operators.broadcast import CoBroadcastWithKeyedOperator
 from flinkish.operators.grouped_reduce import StreamGroupedReduceOperator
 from flinkish.operators.interval_join import IntervalJoinOperator
 from flinkish.operators.keyed import KeyedOperator
@@ -34,6 +35,7 @@ __all__ = [
     "AsyncStatistics",
     "AsyncWaitOperator",
     "BatchOutput",
+    "CoBroadcastWithKeyedOperator",
     "ColumnOutput",
     "IntervalJoinOperator",
     "KeyedCoProcessOperator",

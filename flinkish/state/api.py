@@ -14,9 +14,11 @@ from typing import Generic, TypeVar
 __all__ = [
     "AggregatingState",
     "AppendingState",
+    "BroadcastState",
     "ListState",
     "MapState",
     "MergingState",
+    "ReadOnlyBroadcastState",
     "ReducingState",
     "State",
     "ValueState",
@@ -137,6 +139,65 @@ class MapState(State, Generic[K, V]):
 
     def __iter__(self) -> Iterator[K]:
         return iter(self.keys())
+
+
+class ReadOnlyBroadcastState(State, Generic[K, V]):
+    """A map that all keys share, to read."""
+
+    @abstractmethod
+    def get(self, key: K) -> V | None:
+        """The value of ``key``, or None."""
+
+    @abstractmethod
+    def contains(self, key: K) -> bool:
+        """Whether there is a value for ``key``."""
+
+    @abstractmethod
+    def items(self) -> Iterable[tuple[K, V]]:
+        """Keys with their values."""
+
+    @abstractmethod
+    def keys(self) -> Iterable[K]:
+        """The keys."""
+
+    @abstractmethod
+    def values(self) -> Iterable[V]:
+        """The values."""
+
+    @abstractmethod
+    def is_empty(self) -> bool:
+        """Whether there is no key."""
+
+    def __getitem__(self, key: K) -> V | None:
+        return self.get(key)
+
+    def __contains__(self, key: K) -> bool:
+        return self.contains(key)
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self.keys())
+
+
+class BroadcastState(ReadOnlyBroadcastState[K, V], Generic[K, V]):
+    """A map that all keys share, to read and to write."""
+
+    @abstractmethod
+    def put(self, key: K, value: V) -> None:
+        """Keep ``value`` under ``key``."""
+
+    @abstractmethod
+    def put_all(self, dict_value: dict[K, V]) -> None:
+        """Keep all values of a dict under their keys."""
+
+    @abstractmethod
+    def remove(self, key: K) -> None:
+        """Forget ``key``; nothing happens if it is not there."""
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self.put(key, value)
+
+    def __delitem__(self, key: K) -> None:
+        self.remove(key)
 
 
 class ReducingState(MergingState[T, T], Generic[T]):

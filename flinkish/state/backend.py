@@ -120,6 +120,10 @@ class KeyedStateBackend:
                 self._kept_until_read.add(descriptor.get_name())
         return handle
 
+    def cell_of(self, descriptor: StateDescriptor) -> int:
+        """The first cell of the state that a descriptor describes."""
+        return self._declare(StateDeclaration.of(descriptor))
+
     def reconcile(self, declarations: Iterable[StateDeclaration]) -> list[int]:
         """Where the cells of a checkpoint with these declarations are in this table.
 

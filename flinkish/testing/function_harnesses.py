@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flinkish.functions.base import KeySelector
+from flinkish.functions.broadcast import KeyedBroadcastProcessFunction
 from flinkish.functions.process import (
     KeyedCoProcessFunction,
     KeyedProcessFunction,
     ProcessFunction,
 )
+from flinkish.operators.broadcast import CoBroadcastWithKeyedOperator
 from flinkish.operators.keyed_process import KeyedProcessOperator
 from flinkish.operators.process import ProcessOperator
 from flinkish.operators.two_input import KeyedCoProcessOperator
+from flinkish.state.descriptors import MapStateDescriptor
 from flinkish.testing.harness import (
     KeyedOneInputStreamOperatorTestHarness,
     OneInputStreamOperatorTestHarness,
@@ -59,6 +62,20 @@ class ProcessFunctionTestHarnesses:
         """A harness of one subtask for a keyed function of two inputs."""
         harness = KeyedTwoInputStreamOperatorTestHarness(
             KeyedCoProcessOperator(function), key_selector1, key_selector2, key_type
+        )
+        harness.open()
+        return harness
+
+    @staticmethod
+    def for_keyed_broadcast_process_function(
+        function: KeyedBroadcastProcessFunction,
+        key_selector: Callable[[Any], Any] | KeySelector,
+        descriptors: Sequence[MapStateDescriptor],
+        key_type: KeyType = None,
+    ) -> KeyedTwoInputStreamOperatorTestHarness[CoBroadcastWithKeyedOperator]:
+        """A harness of one subtask whose second input is broadcast."""
+        harness = KeyedTwoInputStreamOperatorTestHarness(
+            CoBroadcastWithKeyedOperator(function, descriptors), key_selector, None, key_type
         )
         harness.open()
         return harness

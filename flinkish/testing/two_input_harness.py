@@ -20,7 +20,8 @@ O = TypeVar("O", bound=KeyedTwoInputOperator)  # noqa: E741 - an operator
 class KeyedTwoInputStreamOperatorTestHarness(KeyedOneInputStreamOperatorTestHarness[O]):
     """Runs a keyed operator with two inputs.
 
-    ``key_selector1`` and ``key_selector2`` say the keys of the two.  All the rest is as with one
+    ``key_selector1`` and ``key_selector2`` say the keys of the two; a broadcast input has none
+    (None).  All the rest is as with one
     input, but that elements and watermarks come in by number.
     """
 
@@ -28,7 +29,7 @@ class KeyedTwoInputStreamOperatorTestHarness(KeyedOneInputStreamOperatorTestHarn
         self,
         operator: O,
         key_selector1: Callable[[Any], Any] | KeySelector,
-        key_selector2: Callable[[Any], Any] | KeySelector,
+        key_selector2: Callable[[Any], Any] | KeySelector | None,
         key_type: KeyType = None,
         max_parallelism: int = 128,
         num_subtasks: int = 1,

@@ -1,0 +1,105 @@
+"""Functions of a keyed stream and of one that reaches every task.
+
+They are generators, or return an iterable, or nothing, like those of `functions.process`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from flinkish.functions.base import Function
+from flinkish.state.api import BroadcastState, ReadOnlyBroadcastState
+from flinkish.state.descriptors import MapStateDescriptor, StateDescriptor
+from flinkish.time.domain import TimeDomain
+from flinkish.time.timer_service import TimerService
+
+__all__ = ["BaseBroadcastProcessFunction", "KeyedBroadcastProcessFunction"]
+
+
+class BaseBroadcastProcessFunction(Function):
+    """What functions with broadcast state have in common."""
+
+    class BaseContext(ABC):
+        """What every call knows; not to be kept after it."""
+
+        @abstractmethod
+        def timestamp(self) -> int | None:
+            """Event time of the element, or time of the timer, in ms; None without one."""
+
+        @abstractmethod
+        def current_processing_time(self) -> int:
+            """The clock, in ms."""
+
+        @abstractmethod
+        def current_watermark(self) -> int:
+            """How far event time has come, in ms."""
+
+    class Context(BaseContext):
+        """What a call with a broadcast element knows."""
+
+        @abstractmethod
+        def get_broadcast_state(
+            self, state_descriptor: MapStateDescriptor
+        ) -> BroadcastState[Any, Any]:
+            """The broadcast state, to read and to write."""
+
+    class ReadOnlyContext(BaseContext):
+        """What a call with another element knows."""
+
+        @abstractmethod
+        def get_broadcast_state(
+            self, state_descriptor: MapStateDescriptor
+        ) -> ReadOnlyBroadcastState[Any, Any]:
+            """The broadcast state, to read."""
+
+
+class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction):
+    """Makes values of keyed elements, of timers, and of elements that all keys share.
+
+    ``process_broadcast_element`` must do the same with the broadcast state wherever it is called:
+    every key group has a copy of its own.
+    """
+
+    class Context(BaseBroadcastProcessFunction.Context):
+        """What a call with a broadcast element knows; it has no key."""
+
+        @abstractmethod
+        def apply_to_keyed_state(
+            self, state_descriptor: StateDescriptor, function: Callable[[Any, Any], object]
+        ) -> None:
+            """Call ``function(key, state)`` for every key that holds anything in a state."""
+
+    class ReadOnlyContext(BaseBroadcastProcessFunction.ReadOnlyContext):
+        """What a call with a keyed element knows."""
+
+        @abstractmethod
+        def timer_service(self) -> TimerService:
+            """Time, and timers of the current key."""
+
+        @abstractmethod
+        def get_current_key(self) -> Any:
+            """The key of the element or timer."""
+
+    class OnTimerContext(ReadOnlyContext):
+        """What a call of ``on_timer`` knows."""
+
+        @abstractmethod
+        def time_domain(self) -> TimeDomain:
+            """The clock that the timer followed."""
+
+    @abstractmethod
+    def process_element(
+        self, value: Any, ctx: KeyedBroadcastProcessFunction.ReadOnlyContext
+    ) -> Any:
+        """Yields what a keyed element becomes."""
+
+    @abstractmethod
+    def process_broadcast_element(
+        self, value: Any, ctx: KeyedBroadcastProcessFunction.Context
+    ) -> Any:
+        """Takes a broadcast element, usually into the broadcast state; yields what it becomes."""
+
+    def on_timer(self, timestamp: int, ctx: KeyedBroadcastProcessFunction.OnTimerContext) -> Any:
+        """Yields what comes of a timer of the current key that was set for ``timestamp``."""

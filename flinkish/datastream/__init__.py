@@ -19,6 +19,7 @@ from flinkish.datastream.functions import (
     CoProcessFunction,
     FilterFunction,
     FlatMapFunction,
+    KeyedBroadcastProcessFunction,
     KeyedCoProcessFunction,
     KeyedProcessFunction,
     KeySelector,
@@ -44,6 +45,7 @@ __all__ = [
     "FilterFunction",
     "FlatMapFunction",
     "KeySelector",
+    "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "MapFunction",
@@ -60,7 +62,7 @@ __all__ = [
 ]
 
 # Streams need pyspark; functions do not, and must be importable without it.
-_STREAMS = ("AsyncDataStream", "DataStream", "KeyedStream", "WindowedStream")
+_STREAMS = ("AsyncDataStream", "ConnectedStreams", "DataStream", "KeyedStream", "WindowedStream")
 
 
 def __getattr__(name: str) -> Any:

@@ -17,6 +17,7 @@ except ImportError as error:
 from flinkish.spark.async_context import idempotency_key
 from flinkish.spark.async_data_stream import AsyncDataStream
 from flinkish.spark.async_map import async_map
+from flinkish.spark.connected_streams import ConnectedStreams, IntervalJoin, IntervalJoined
 from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.data_stream import DataStream, KeyedStream, ProcessedStream
 from flinkish.spark.limits import Adaptive, Concurrency, Rate
@@ -31,8 +32,11 @@ __all__ = [
     "Adaptive",
     "AsyncDataStream",
     "Concurrency",
+    "ConnectedStreams",
     "ControlPlane",
     "DataStream",
+    "IntervalJoin",
+    "IntervalJoined",
     "KeyedStream",
     "ProcessedStream",
     "Rate",

@@ -21,6 +21,7 @@ from flinkish.spark.operator_run import Result, result_batch, results_schema
 from flinkish.spark.packing import keyed_batch
 from flinkish.spark.plan import AFTER_WATERMARK, EVENT_TIME, KEY, OperatorPlan
 from flinkish.spark.runs import open_run
+from flinkish.spark.two_inputs import INPUT, union_frame
 from flinkish.spark.vector_batch import run_windows
 
 __all__ = ["run_batch"]
@@ -31,11 +32,16 @@ _NO_ROW = 0xFFFFFFFF
 _FEW = 1_024  # rows below which looking for those of windows is not worth it
 
 
-def run_batch(frame: DataFrame, plan: OperatorPlan) -> DataFrame:
+def run_batch(frame: DataFrame, plan: OperatorPlan, second: DataFrame | None = None) -> DataFrame:
     """The operator's results over a batch DataFrame, in the columns of the streaming operator's.
 
-    Spark sorts, spilling to disk what does not fit, so a task holds the state of one key.
+    Spark sorts, spilling to disk what does not fit, so a task holds the state of one key.  Rows
+    of two inputs come to a key in the order of their times, the first input's first.
     """
+    if second is not None:
+        both = union_frame((frame, second), plan)
+        ordered = both.repartition(KEY).sortWithinPartitions(KEY, EVENT_TIME, INPUT)
+        return ordered.mapInArrow(_run_keys(plan), results_schema())
     if plan.vector is not None:
         return run_windows(frame, plan)
     keys = list(plan.key_columns)
@@ -92,7 +98,7 @@ class _KeyByKey:
         if batch.num_rows == 0:
             return
         plan = self._plan
-        if plan.key_selector is None:
+        if plan.key_selector is None and plan.second is None:
             batch, groups, lost = keyed_batch(plan, pa.Table.from_batches([batch]))
             missing = groups < 0
         else:

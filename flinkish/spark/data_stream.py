@@ -37,7 +37,7 @@ from flinkish.spark.schemas import (
     key_type_name,
     output_schema,
 )
-from flinkish.spark.windowed_stream import WindowedStream
+from flinkish.spark.windowed_stream import Declared, WindowedStream
 from flinkish.windowing import (
     CountSlidingWindowAssigner,
     CountTumblingWindowAssigner,
@@ -159,9 +159,9 @@ class KeyedStream:
     def process(
         self,
         function: KeyedProcessFunction,
-        output_type: StructType | TypeInformation | str | None = None,
+        output_type: Declared = None,
         *,
-        schema: StructType | TypeInformation | str | None = None,
+        schema: Declared = None,
         uid: str | None = None,
         max_parallelism: int | None = None,
         order: str = "arrival",
@@ -213,16 +213,16 @@ class KeyedStream:
     def reduce(
         self,
         func: Any,
-        output_type: StructType | TypeInformation | str | None = None,
+        output_type: Declared = None,
         *,
-        schema: StructType | TypeInformation | str | None = None,
+        schema: Declared = None,
         **options: Any,
     ) -> ProcessedStream:
-        """Reduce the rows of each key to one, by a ReduceFunction or a function of two rows.
+        """Reduce the rows of each key, by a ReduceFunction or a function of two rows.
 
-        Every row gives what those of its key so far were reduced to; over batch DataFrames each
-        key gives its last value alone, as in Flink's batch mode.  Unless `schema` says otherwise
-        the output has the columns of the input.  Options as for `process`.
+        Every row gives what those of its key so far were reduced to; over a batch DataFrame each
+        key gives its last value alone, as in Flink's batch mode.  The output has the columns of
+        the input unless `schema` says otherwise.  Options as for `process`.
         """
         rows = self._stream.to_df()
         declared = schema if schema is not None else output_type
@@ -315,13 +315,9 @@ class KeyedStream:
         path: str,
         second: KeyedStream | None = None,
     ) -> ProcessedStream:
-        """The outputs of an operator over this stream, and maybe a second one.
-
-        ``path`` says how it runs and why.
-        """
+        """The outputs of an operator over this stream, and maybe a second one; see `explain`."""
         streams = [self._stream] if second is None else [self._stream, second._stream]
-        frames = [stream._frame for stream in streams]
-        results = run_operator(frames[0], plan, *frames[1:])
+        results = run_operator(plan, *(stream._frame for stream in streams))
         number = 1 + max(stream._operators for stream in streams)
         processed = ProcessedStream(results, output, number)
         processed._watermark_lost = plan.processing_time and plan.has_watermark and user.isStreaming

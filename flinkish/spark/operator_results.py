@@ -18,13 +18,19 @@ from flinkish.spark.plan import EVENT_TIME, PHASE, OperatorPlan
 from flinkish.spark.processor import KeyGroupProcessor
 from flinkish.spark.schemas import arrow_schema
 from flinkish.spark.session import check_session
+from flinkish.spark.two_inputs import packer_of_input
 from flinkish.spark.vector_packing import pack_rows_of
 
 __all__ = ["OperatorResults", "run_operator", "take_output"]
 
 
-def run_operator(frame: DataFrame, plan: OperatorPlan) -> OperatorResults:
-    """Plan the operator: Spark's stateful operator for a stream, a sort for a batch."""
+def run_operator(
+    plan: OperatorPlan, frame: DataFrame, second: DataFrame | None = None
+) -> OperatorResults:
+    """Plan the operator: Spark's stateful operator for a stream, a sort for a batch.
+
+    ``second`` are the rows of the second input, for a plan with two.
+    """
     name = f"flinkish.{plan.uid}"
     sums = [F.sum(counter).alias(counter) for counter in COUNTERS]
     if plan.vector is not None:
@@ -32,13 +38,11 @@ def run_operator(frame: DataFrame, plan: OperatorPlan) -> OperatorResults:
     if not frame.isStreaming:
         observation = Observation(name)
         return OperatorResults(
-            run_batch(frame, plan).observe(observation, *sums), name, observation
+            run_batch(frame, plan, second).observe(observation, *sums), name, observation
         )
     check_session(frame.sparkSession)
-    # Packing needs all of the plan but the function, which may be large.
-    pack = packer(replace(plan, function=None, window=None), pack_rows_of(plan))
     results = (
-        frame.mapInArrow(pack, PACKED_SCHEMA)
+        _packed(frame, plan, second)
         .groupBy("slot")
         .transformWithState(
             KeyGroupProcessor(plan),
@@ -48,6 +52,19 @@ def run_operator(frame: DataFrame, plan: OperatorPlan) -> OperatorResults:
         )
     )
     return OperatorResults(results.observe(name, *sums), name, None)
+
+
+def _packed(frame: DataFrame, plan: OperatorPlan, second: DataFrame | None) -> DataFrame:
+    """The rows of the inputs as payloads."""
+    if second is not None:
+        # Spark's watermark of a union is the lower of both, like Flink's.
+        assert plan.second is not None
+        return frame.mapInArrow(packer_of_input(plan, 1), PACKED_SCHEMA).union(
+            second.mapInArrow(packer_of_input(plan.second, 2), PACKED_SCHEMA)
+        )
+    # Packing needs all of the plan but the function, which may be large.
+    pack = packer(replace(plan, function=None, window=None), pack_rows_of(plan))
+    return frame.mapInArrow(pack, PACKED_SCHEMA)
 
 
 def _unread(frame: DataFrame, plan: OperatorPlan) -> list[str]:

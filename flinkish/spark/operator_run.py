@@ -20,7 +20,6 @@ from flinkish.common.elements import MIN_TIMESTAMP
 from flinkish.common.errors import SchemaMismatchError
 from flinkish.common.notes import add_note, spell_out_notes
 from flinkish.common.output_tag import OutputTag
-from flinkish.functions import KeyedProcessFunction
 from flinkish.operators.runtime_context import KeyedRuntimeContext
 from flinkish.spark.packing import NULL_KEY_GROUP, write_payload
 from flinkish.spark.plan import AFTER_WATERMARK, EVENT_TIME, KEY, MAIN, OperatorPlan
@@ -29,7 +28,14 @@ from flinkish.spark.type_mapping import converter, row_schema
 from flinkish.state.backend import KeyedStateBackend
 from flinkish.time.domain import TimeDomain
 
-__all__ = ["COUNTERS", "OperatorRun", "Result", "result_batch", "results_schema"]
+__all__ = [
+    "COUNTERS",
+    "NO_PROCESSING_TIME",
+    "OperatorRun",
+    "Result",
+    "result_batch",
+    "results_schema",
+]
 
 # What every call counts; sums of them are the operator's statistics.
 COUNTERS = (
@@ -46,7 +52,7 @@ COUNTERS = (
 
 _BLOCK = 512
 
-_NO_PROCESSING_TIME = (
+NO_PROCESSING_TIME = (
     "this operator serves no processing-time timers, since Spark then runs a batch at every "
     "trigger, with or without data; ask for them with process(..., processing_time_timers=True)"
 )
@@ -113,9 +119,9 @@ class OperatorRun:
     def _open(self, context: TaskContext | None) -> None:
         """Make the engine, open the function."""
         plan = self._plan
-        self._function: KeyedProcessFunction = plan.function
+        self._function: Any = plan.function
         timers = KeyedTimerService(
-            self.table, refusal=None if plan.processing_time else _NO_PROCESSING_TIME
+            self.table, refusal=None if plan.processing_time else NO_PROCESSING_TIME
         )
         self.engine = KeyedProcess(
             self.table,
@@ -204,11 +210,15 @@ class OperatorRun:
 
     def key_rows(self, batch: pa.RecordBatch) -> np.ndarray:
         """The table's rows of the keys of a batch."""
-        rows = np.empty(batch.num_rows, np.uint32)
-        column = batch.column(self._plan.key_column or KEY)
+        name = self._plan.key_column
+        return self.intern(batch.column(name or KEY), packed=name is None)
+
+    def intern(self, column: pa.Array, *, packed: bool) -> np.ndarray:
+        """The table's rows of a column of keys; of encoded ones when ``packed``."""
+        rows = np.empty(len(column), np.uint32)
         if pa.types.is_integer(column.type) and column.type != pa.uint64():
             self.table.intern_ints(column.cast(pa.int64()).to_numpy(), None, rows)
-        elif self._plan.key_column is None:
+        elif packed:
             self.table.intern_packed(*_text_buffers(column, pa.binary()), None, rows)
         elif pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
             self.table.intern_strings(*_text_buffers(column, pa.string()), None, rows)

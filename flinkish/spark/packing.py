@@ -29,6 +29,7 @@ __all__ = [
     "NULL_KEY_GROUP",
     "PACKED_SCHEMA",
     "SETTINGS_GROUP",
+    "Batches",
     "PackRows",
     "event_times",
     "keyed_batch",

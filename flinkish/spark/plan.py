@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from flinkish.common.typeinfo import TypeInformation
+from flinkish.operators.interval_join import JoinDefinition
 from flinkish.operators.window_definition import WindowDefinition
 from flinkish.spark.vector_plan import VectorPlan
 
@@ -60,7 +61,9 @@ class OperatorPlan:
     one of the user's columns, ``key_column``) and EVENT_TIME (when ``timed``) behind them.
     ``chained`` rows come from another operator, with its EVENT_TIME and PHASE.  ``definition``
     stands for the query where Spark does not tell its id.  ``vector`` is a vectorised window
-    operator, ``window`` one that is not; either runs instead of a function.
+    operator, ``window`` one that is not, ``join`` an interval join; each runs instead of a
+    function.  ``second`` is the plan of the second input, where there is one: its rows, keys and
+    event time.
     """
 
     uid: str
@@ -83,16 +86,25 @@ class OperatorPlan:
     definition: str = "batch"
     vector: VectorPlan | None = None
     window: WindowDefinition | None = None
+    join: JoinDefinition | None = None
+    second: OperatorPlan | None = None
 
     @property
     def function_name(self) -> str:
         """The class of the function, for messages."""
-        return type(self.function).__name__ if self.window is None else self.window.name
+        if self.window is not None:
+            return self.window.name
+        return type(self.function if self.join is None else self.join.function).__name__
 
     @property
     def timed(self) -> bool:
         """Whether rows have event time."""
         return self.event_time is not None
+
+    @property
+    def has_watermark(self) -> bool:
+        """Whether the rows of an input have event time, so that there is a watermark."""
+        return self.timed or (self.second is not None and self.second.timed)
 
     @property
     def key_column(self) -> str | None:

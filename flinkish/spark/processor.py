@@ -103,7 +103,7 @@ class KeyGroupProcessor(StatefulProcessor):
         now = times.getCurrentProcessingTimeInMs()
         # Spark starts at 0 and promises nothing below the watermark; Flink's watermark t
         # promises nothing at t either.
-        timed = self._plan.timed and spark_watermark > 0
+        timed = self._plan.has_watermark and spark_watermark > 0
         watermark = spark_watermark - 1 if timed else MIN_TIMESTAMP
         try:
             head = self._state.open(key_group)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from flinkish._core.state_table import StateTable
 from flinkish.spark.operator_run import OperatorRun
 from flinkish.spark.plan import OperatorPlan
+from flinkish.spark.two_inputs import TwoInputRun
 from flinkish.spark.vector_run import VectorRun
 from flinkish.spark.window_run import WindowRun
 
@@ -17,4 +18,6 @@ def open_run(plan: OperatorPlan, table: StateTable | None = None) -> OperatorRun
         return VectorRun(plan, table)
     if plan.window is not None:
         return WindowRun(plan, table)
+    if plan.second is not None:
+        return TwoInputRun(plan, table)
     return OperatorRun(plan, table)

@@ -41,7 +41,7 @@ from flinkish.windowing import (
 if TYPE_CHECKING:
     from flinkish.spark.data_stream import KeyedStream, ProcessedStream
 
-__all__ = ["WindowedStream"]
+__all__ = ["Declared", "WindowedStream"]
 
 Declared = StructType | TypeInformation | str | None
 

@@ -17,7 +17,8 @@ from tests.spark.traffic import OUT, SCHEMA
 from tests.spark.windowed import LATE_ROWS, SESSIONS, SPANS, Spans
 
 
-def main(work: Path, what: str) -> None:
+def session(work: Path) -> SparkSession:
+    """The session of a program that is killed."""
     spark = (
         SparkSession.builder.master("local[2,3]")
         .config("spark.ui.enabled", "false")
@@ -35,6 +36,11 @@ def main(work: Path, what: str) -> None:
     )
     spark.sparkContext.setLogLevel("OFF")
     fs.configure(spark)
+    return spark
+
+
+def main(work: Path, what: str) -> None:
+    spark = session(work)
     keyed = timed(Source(spark, work / "in", SCHEMA).stream(), 1000).key_by("key")
     # Compacts all the time, so that kills meet compactions.
     state = settings(work / "tables", compact_bytes=1, compact_factor=1.0, compact_pieces=3)

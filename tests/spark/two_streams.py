@@ -1,0 +1,113 @@
+"""Two streams of tests, and what pairs and functions of both should give."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from flinkish.common import OutputTag, Types
+from flinkish.functions import KeyedCoProcessFunction, ProcessJoinFunction
+from flinkish.state import ValueStateDescriptor
+from tests.spark.support import Source, iso
+
+ORDERS = "customer string, amount bigint, ts timestamp"
+PAYMENTS = "payer string, paid bigint, method string, at timestamp"
+PAIRS = "customer string, amount bigint, paid bigint, later bigint"
+TOTALS = "customer string, amount bigint, paid bigint, what string"
+LATE_ORDERS = OutputTag("late-orders", ORDERS)
+LATE_PAYMENTS = OutputTag("late-payments", PAYMENTS)
+SIDE = OutputTag("side", Types.ROW_NAMED(["paid"], [Types.LONG()]))
+
+
+class Match(ProcessJoinFunction):
+    def process_element(self, left: Any, right: Any, ctx: Any) -> Iterator[Any]:
+        yield left.customer, left.amount, right.paid, ctx.get_timestamp()
+
+
+class Totals(KeyedCoProcessFunction):
+    """Sums of both inputs by key; each row gives them, and a timer 3 s after each order."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.sums = runtime_context.get_state(ValueStateDescriptor("sums"))
+
+    def process_element1(self, value: Any, ctx: Any) -> Iterator[Any]:
+        ordered, paid = self.sums.value() or (0, 0)
+        self.sums.update((ordered + value.amount, paid))
+        if ctx.timestamp() is not None:
+            ctx.timer_service().register_event_time_timer(ctx.timestamp() + 3000)
+        yield value.customer, ordered + value.amount, paid, "order"
+
+    def process_element2(self, value: Any, ctx: Any) -> Iterator[Any]:
+        ordered, paid = self.sums.value() or (0, 0)
+        self.sums.update((ordered, paid + value.paid))
+        yield SIDE, (value.paid,)
+        yield value.payer, ordered, paid + value.paid, value.method
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
+        yield (ctx.get_current_key(), *self.sums.value(), "timer")
+
+
+Batches = list[list[tuple[str, int, int]]]  # key, number, time in ms
+
+
+def random_batches(seed: int, batches: int, rows: int, keys: int = 8) -> Batches:
+    """Rows whose time wanders onward, some of them late; numbers are unique."""
+    chance = random.Random(seed)
+    numbers = iter(range(seed * 100_000, seed * 100_000 + batches * rows))
+    return [
+        [
+            (
+                f"k{chance.randrange(keys)}",
+                next(numbers),
+                20_000 + batch * 3000 + chance.randrange(-4000, 4000),
+            )
+            for _ in range(rows)
+        ]
+        for batch in range(batches)
+    ]
+
+
+def sources(
+    spark: SparkSession, path: Path, orders: Batches, payments: Batches
+) -> tuple[Source, Source]:
+    """A directory for each, with a file for each batch."""
+    left = Source(spark, path / "orders", ORDERS)
+    right = Source(spark, path / "payments", PAYMENTS)
+    for rows in orders:
+        left.add({"customer": key, "amount": n, "ts": iso(at)} for key, n, at in rows)
+    for rows in payments:
+        right.add(
+            {"payer": key, "paid": n, "method": f"m{n % 3}", "at": iso(at)} for key, n, at in rows
+        )
+    return left, right
+
+
+def joined(
+    orders: Batches, payments: Batches, lower: int, upper: int, bound: int
+) -> tuple[list[Any], list[int], list[int]]:
+    """Pairs, late orders and late payments, with Spark's watermark: one step behind, and lower."""
+    kept: list[tuple[int, str, int, int]] = []
+    pairs: list[Any] = []
+    late: tuple[list[int], list[int]] = ([], [])
+    highest = [0, 0]
+    watermark = -(2**63)
+    stay = (max(upper, 0), max(-lower, 0))
+    for batch in zip(orders, payments, strict=True):
+        kept = [one for one in kept if one[3] + stay[one[0]] > watermark]
+        for side, rows in enumerate(batch):
+            for key, n, at in rows:
+                if at < watermark:
+                    late[side].append(n)
+                    continue
+                one = (side, key, n, at)
+                for other in kept:
+                    left, right = (one, other) if side == 0 else (other, one)
+                    near = lower <= right[3] - left[3] <= upper
+                    if other[0] != side and other[1] == key and near:
+                        pairs.append((key, left[2], right[2], max(left[3], right[3])))
+                kept.append(one)
+            highest[side] = max(highest[side], *(at - bound for _, _, at in rows))
+        watermark = max(watermark, min(highest) - 1)
+    return sorted(pairs), sorted(late[0]), sorted(late[1])

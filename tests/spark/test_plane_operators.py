@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,11 @@ from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 
 import flinkish.spark as fs
+from flinkish.common.typeinfo import Types
+from flinkish.functions import KeyedProcessFunction
+from flinkish.state import ValueStateDescriptor
 from tests.spark import async_functions as calls
+from tests.spark.support import GROUPS, Source, iso, run, timed
 from tests.spark.task_operators import ODD, Split
 from tests.spark.test_control_plane import SOON, wait_until
 
@@ -49,6 +54,39 @@ def test_calls(spark: SparkSession, plane: fs.ControlPlane) -> None:
     assert frame.count() == 200
     found = plane.counters()["square"]
     assert {part: names["rows_in"] for part, names in found.items()} == {0: 100, 1: 100}
+
+
+class Counted(KeyedProcessFunction):
+    """Counts rows on the plane, and in its state."""
+
+    def __init__(self, plane: fs.ControlPlane) -> None:
+        self.plane = plane
+
+    def open(self, runtime_context: Any) -> None:
+        self.task = self.plane.task("counted").open()
+        self.seen = runtime_context.get_state(ValueStateDescriptor("seen", Types.LONG()))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        self.task.check()
+        self.task.count("rows")
+        self.seen.update((self.seen.value() or 0) + 1)
+        yield value.key, self.seen.value()
+
+    def close(self) -> None:
+        self.task.close()
+
+
+def test_a_keyed_function(spark: SparkSession, plane: fs.ControlPlane, tmp_path: Path) -> None:
+    source = Source(spark, tmp_path / "in", "key string, ts timestamp")
+    for batch in range(2):
+        source.add({"key": f"k{n % 7}", "ts": iso(1_000 * batch + n)} for n in range(50))
+    stream = timed(source.stream()).key_by("key")
+    counted = stream.process(Counted(plane), schema="key string, n bigint", max_parallelism=GROUPS)
+    outcome = run(counted, tmp_path / "checkpoint")
+    assert len(outcome.rows()) == 100
+    found = plane.counters(outcome.query)["counted"]
+    assert sum(names.get("rows", 0) for names in found.values()) == 100
+    assert all(worker.tasks == () for worker in plane.workers())
 
 
 async def hang(row: Any) -> Any:

@@ -25,7 +25,7 @@ from flinkish.metrics import MetricGroup
 from flinkish.rpc import FencedRpcEndpoint, FencedRpcGateway, RpcEndpoint, RpcGateway
 from flinkish.spark.control_plane import ControlPlane, PlaneHandle, TaskPlane, WorkerPlane
 from flinkish.spark.control_plane import plane as plane_module
-from flinkish.spark.control_plane.attached import AttachedGroups, run_attached
+from flinkish.spark.control_plane.attached import run_attached
 from tests.spark.test_plane_ledger import FIRST, attempt
 
 SOON = 20
@@ -244,14 +244,11 @@ def test_a_task_of_ours_is_ended_while_it_waits(plane: ControlPlane, worker: Wor
         next(attached)
 
 
-def test_a_keyed_operator(plane: ControlPlane, worker: WorkerPlane) -> None:
-    context: Any = SimpleNamespace(task=lambda name: worker.task(name, FIRST))
-    groups = AttachedGroups(context, "map")
-    groups.check()
-    groups.count({"rows": 3, "late_rows": 0})
-    groups.count({"rows": 4})
-    groups.close()
-    assert plane.counters() == {"map": {0: {"rows": 7, "late_rows": 0}}}
+def test_it_may_be_opened_and_closed(plane: ControlPlane, worker: WorkerPlane) -> None:
+    task = worker.task("map", FIRST).open()
+    task.count("rows", 7)
+    task.close()
+    assert plane.counters() == {"map": {0: {"rows": 7}}}
 
 
 def test_a_source_of_counts_that_raises_keeps_its_last(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import pyarrow as pa
@@ -10,9 +10,8 @@ import pyarrow as pa
 from flinkish.operators import OperatorEnvironment
 from flinkish.spark.control_plane.handle import PlaneHandle
 from flinkish.spark.control_plane.plane import ControlPlane
-from flinkish.spark.control_plane.task import TaskPlane
 
-__all__ = ["AttachedGroups", "handle_of", "run_attached"]
+__all__ = ["handle_of", "run_attached"]
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -53,26 +52,3 @@ def run_attached(
         task.on_stop(running.report_throwable)
         yield from running.run()
         task.check()
-
-
-class AttachedGroups:
-    """A keyed operator's task, which Spark calls group by group.
-
-    Threading: as `TaskPlane`.
-    """
-
-    def __init__(self, plane: PlaneHandle, name: str) -> None:
-        self._task: TaskPlane = plane.task(name).__enter__()
-
-    def check(self) -> None:
-        """Before the work on a group; see `TaskPlane.check`."""
-        self._task.check()
-
-    def count(self, counters: Mapping[str, int]) -> None:
-        """What the work on a group came to."""
-        for name, n in counters.items():
-            self._task.count(name, n)
-
-    def close(self) -> None:
-        """The task has ended well, if the driver agrees."""
-        self._task.__exit__(None, None, None)

@@ -128,9 +128,17 @@ class TaskPlane:
 
     # --- life
 
-    def __enter__(self) -> TaskPlane:
+    def open(self) -> TaskPlane:
+        """Begin, as ``with`` does: for functions that have an ``open`` and a ``close``."""
         self._plane.enter(self)
         return self
+
+    def close(self) -> None:
+        """End well, if the driver agrees."""
+        self._plane.leave(self, well=True)
+
+    def __enter__(self) -> TaskPlane:
+        return self.open()
 
     def __exit__(
         self,

@@ -57,7 +57,7 @@ def test_a_rate_without_unit_would_be_a_guess(value: Any) -> None:
 
 def test_burst_scope_and_adaptive_are_checked() -> None:
     assert Rate("500/s", burst=7).burst_permits == 7
-    assert Rate("500/s").burst_permits == 10
+    assert Rate("500/s").burst_permits == 15
     assert Rate("1/min").burst_permits == 1
     with pytest.raises(IllegalArgumentError, match="burst must be at least 1, not 0: 1 is for no"):
         Rate("500/s", burst=0)

@@ -31,7 +31,7 @@ from flinkish.spark.limits.rate import Concurrency, Rate
 __all__ = ["LEAD_NS", "LEASE_NS", "PATIENCE_NS", "LimitStatistics", "PermitLedger"]
 
 # In a window of 5 s, 2 % are 100 ms of the rate.  A permit that is used late is at most
-# PATIENCE_NS late, the burst is 20 ms by default, and what comes back unused was granted at most
+# PATIENCE_NS late, the burst is 30 ms by default, and what comes back unused was granted at most
 # two LEAD_NS before.
 LEAD_NS = 40_000_000
 PATIENCE_NS = 40_000_000

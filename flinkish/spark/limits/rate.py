@@ -26,7 +26,7 @@ _UNITS = {
     "hr": "hour",
     "d": "day",
 }
-_BURST_S = 0.02  # seconds' worth of permits that may be saved up, unless the user says
+_BURST_MS = 30  # permits of this time may be saved up, unless the user says
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Rate:
 
     ``text`` is a number, ``/`` or ``per``, and a unit (``ms s min h d`` or spelled out) or a
     number of units: ``"10/5 seconds"``.  ``burst`` is how many permits may be saved up by not
-    using them, at least 1; by default those of 20 ms.  With ``scope="job"`` the limit
+    using them, at least 1; by default those of 30 ms.  With ``scope="job"`` the limit
     holds for all partitions of a job together, with ``"worker"`` for each by itself.
     """
 
@@ -122,7 +122,7 @@ class Rate:
     @property
     def burst_permits(self) -> int:
         """Permits that may be saved up: ``burst``, or its default."""
-        return max(1, int(self.exact * Fraction(_BURST_S))) if self.burst is None else self.burst
+        return max(1, int(self.exact * _BURST_MS / 1000)) if self.burst is None else self.burst
 
     def divided(self, parts: int) -> Rate:
         """An equal part of this rate for each of so many workers, who then ask nobody."""

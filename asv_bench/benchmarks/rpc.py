@@ -160,6 +160,9 @@ class RpcPeers:
 class RpcCrowd(_Bench):
     """100,000 endpoints on two threads."""
 
+    repeat = (3, 5, 10.0)  # each makes the crowd anew
+    timeout = 300
+
     def setup(self) -> None:
         super().setup()
         before = psutil.Process().memory_info().rss
@@ -190,6 +193,8 @@ class RpcCrowd(_Bench):
 class RpcTimeLimits(_Bench):
     """Pipelined asks while others wait for their answers; compare with no others."""
 
+    repeat = (3, 5, 10.0)
+    timeout = 300
     params = (0, PENDING)
     param_names = ("pending",)
 

@@ -22,6 +22,8 @@ __all__ = ["IntervalJoinOperator", "JoinDefinition", "make_join_engine"]
 
 ProcessJoinFunction.Context.register(JoinContext)
 
+_FARTHEST = 2**62
+
 
 @dataclass(frozen=True)
 class JoinDefinition:
@@ -43,7 +45,12 @@ class JoinDefinition:
         return cls(to_millis(lower_bound), to_millis(upper_bound)).checked()
 
     def checked(self) -> JoinDefinition:
-        """The definition, if anything can be in its interval."""
+        """The definition, if anything can be in its interval, and it is not beyond all time."""
+        if max(abs(self.lower), abs(self.upper)) > _FARTHEST:
+            raise IllegalArgumentError(
+                f"the bounds of an interval join are {self.lower} ms and {self.upper} ms; they may "
+                f"be {_FARTHEST} ms, which is 146 million years"
+            )
         if self.lower > self.upper:
             raise IllegalArgumentError(
                 f"an interval join needs a lower bound at or before the upper one; it is from "

@@ -17,6 +17,7 @@ except ImportError as error:
 from flinkish.spark.async_context import idempotency_key
 from flinkish.spark.async_data_stream import AsyncDataStream
 from flinkish.spark.async_map import async_map
+from flinkish.spark.broadcast_streams import BroadcastConnectedStream, BroadcastStream
 from flinkish.spark.connected_streams import ConnectedStreams, IntervalJoin, IntervalJoined
 from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.data_stream import DataStream, KeyedStream, ProcessedStream
@@ -31,6 +32,8 @@ __all__ = [
     "SETTINGS",
     "Adaptive",
     "AsyncDataStream",
+    "BroadcastConnectedStream",
+    "BroadcastStream",
     "Concurrency",
     "ConnectedStreams",
     "ControlPlane",

@@ -43,6 +43,12 @@ class ConnectedStreams:
     def __init__(
         self, stream1: DataStream | KeyedStream, stream2: DataStream | KeyedStream
     ) -> None:
+        for stream in (stream1, stream2):
+            if not hasattr(stream, "key_by") and not hasattr(stream, "interval_join"):
+                raise ArgumentTypeError(
+                    "connect takes a DataStream or a KeyedStream, and a KeyedStream's connect a "
+                    f"BroadcastStream, too: key_by comes before it; this is {stream!r}"
+                )
         self._stream1, self._stream2 = stream1, stream2
 
     def key_by(self, key_selector1: Any, key_selector2: Any) -> ConnectedStreams:
@@ -190,38 +196,53 @@ class IntervalJoined:
 
 def run_two_inputs(
     first: KeyedStream,
-    second: KeyedStream,
+    second: KeyedStream | DataStream,
     kind: str,
     options: OperatorOptions,
     declared: Declared,
     path: str,
     **runs: Any,
 ) -> ProcessedStream:
-    """The outputs of an operator over two keyed streams; ``runs`` says what runs."""
+    """The outputs of an operator over two streams; ``runs`` says what runs.
+
+    A second stream without keys is broadcast.
+    """
     if options.null_keys not in ("fail", "drop"):
         raise IllegalArgumentError(
             "with two inputs null_keys must be 'fail' or 'drop', since the rows of both would not "
             f"fit one output; it is {options.null_keys!r}: filter rows without a key before"
         )
-    _check_keys(first, second)
+    everywhere: dict[str, Any] = {}
+    if hasattr(second, "key_by"):
+        second = second.key_by(_no_key)
+        everywhere = {"key_selector": None}
+    else:
+        _check_keys(first, second)
     if first._stream._frame.isStreaming != second._stream._frame.isStreaming:
         raise UnsupportedOperationError(
             "one of the two is a streaming DataFrame and the other a batch one; read both as "
             "streams, or both as batches"
         )
     timed = [one._stream._event_time is not None for one in (first, second)]
-    if options.order == "timestamp" and not all(timed):
+    if options.order == "timestamp" and not (all(timed) or everywhere):
         raise TimestampError("order='timestamp' needs event time on both streams")
     name, frame, settings = first._operator(kind, options)
-    _, _, other = second._operator(kind, replace(options, uid=name))
+    _, _, other = second._operator(kind, replace(options, uid=name, order="arrival"))
     output = output_schema(declared, f"the output schema of operator {name!r}")
     made = {
         "function": None,
         "output": arrow_schema(output),
         "output_type": declared if isinstance(declared, TypeInformation) else None,
     }
-    plan = OperatorPlan(**(made | settings | runs), second=OperatorPlan(**(made | other)))
+    plan = OperatorPlan(
+        **(made | settings | runs), second=OperatorPlan(**(made | other | everywhere))
+    )
     return first._processed(frame, plan, output, f"row by row: {path}", second)
+
+
+def _no_key(row: Any) -> bool:
+    """What a broadcast stream is keyed by, as far as options are checked."""
+    return True
 
 
 def _check_keys(first: KeyedStream, second: KeyedStream) -> None:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructField, StructType, TimestampType
 
-from flinkish._core.records import RecordReader
-from flinkish.common.elements import MIN_TIMESTAMP
 from flinkish.common.errors import (
     ArgumentTypeError,
     IllegalArgumentError,
@@ -25,6 +22,8 @@ from flinkish.common.typeinfo import TypeInformation
 from flinkish.common.watermark_strategy import WatermarkStrategy
 from flinkish.functions import KeyedProcessFunction
 from flinkish.operators.grouped_reduce import GroupedReduce
+from flinkish.spark.assigned_times import with_timestamps
+from flinkish.spark.broadcast_streams import BroadcastConnectedStream, BroadcastStream
 from flinkish.spark.connected_streams import ConnectedStreams, IntervalJoin
 from flinkish.spark.operator_results import OperatorResults, run_operator, take_output
 from flinkish.spark.options import OperatorOptions
@@ -38,6 +37,7 @@ from flinkish.spark.schemas import (
     output_schema,
 )
 from flinkish.spark.windowed_stream import Declared, WindowedStream
+from flinkish.state.descriptors import MapStateDescriptor
 from flinkish.windowing import (
     CountSlidingWindowAssigner,
     CountTumblingWindowAssigner,
@@ -91,7 +91,7 @@ class DataStream:
         if assigner is not None:
             check_picklable(assigner, "the timestamp assigner")
             schema = StructType([*frame.schema.fields, StructField(EVENT_TIME, TimestampType())])
-            frame = frame.mapInArrow(_with_timestamps(assigner.extract_timestamp), schema)
+            frame = frame.mapInArrow(with_timestamps(assigner.extract_timestamp), schema)
             column = EVENT_TIME
         assert column is not None
         event_time_column(frame, column)
@@ -115,6 +115,10 @@ class DataStream:
     def connect(self, ds: DataStream) -> ConnectedStreams:
         """This stream and another one for one function; `key_by` on the result gives them keys."""
         return ConnectedStreams(self, ds)
+
+    def broadcast(self, *descriptors: MapStateDescriptor) -> BroadcastStream:
+        """The stream for every key of a keyed one that `connect` is then called on."""
+        return BroadcastStream(self, descriptors)
 
     def window_all(self, window_assigner: WindowAssigner, **options: Any) -> WindowedStream:
         """All elements in windows, without keys: one task does the work.
@@ -232,8 +236,14 @@ class KeyedStream:
             **options,
         )
 
-    def connect(self, ds: KeyedStream) -> ConnectedStreams:
-        """This stream and another keyed one for one function, which share the state of a key."""
+    def connect(self, ds: Any) -> Any:
+        """This stream and another one for one function.
+
+        A keyed one shares the state of a key (`ConnectedStreams`); one that was `broadcast`
+        reaches every key (`BroadcastConnectedStream`).
+        """
+        if isinstance(ds, BroadcastStream):
+            return BroadcastConnectedStream(self, ds)
         return ConnectedStreams(self, ds)
 
     def interval_join(self, other: KeyedStream) -> IntervalJoin:
@@ -405,15 +415,3 @@ def _tag_schema(tag: OutputTag) -> StructType:
     if not isinstance(tag, OutputTag):
         raise ArgumentTypeError(f"a side output is named by its OutputTag, not by {tag!r}")
     return output_schema(tag.type_info, f"the type of {tag!r}")
-
-
-def _with_timestamps(
-    extract: Callable[[Any, int], int],
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def assign(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            times = [extract(row, MIN_TIMESTAMP) for row in RecordReader(batch).rows()]
-            millis = pa.array(times, pa.int64()).cast(pa.timestamp("ms", "UTC"))
-            yield batch.append_column(EVENT_TIME, millis.cast(pa.timestamp("us", "UTC")))
-
-    return assign

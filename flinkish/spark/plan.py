@@ -107,6 +107,11 @@ class OperatorPlan:
         return self.timed or (self.second is not None and self.second.timed)
 
     @property
+    def is_broadcast(self) -> bool:
+        """Whether the rows have no key, and are for every key group."""
+        return self.key_selector is None and not self.key_columns
+
+    @property
     def key_column(self) -> str | None:
         """The user's column that is the key, if it is just one."""
         return self.key_columns[0] if len(self.key_columns) == 1 else None

@@ -20,15 +20,23 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, StructType
 
-from flinkish._core.codec import unpack_payload
+from flinkish._core.codec import pack_groups, unpack_payload
 from flinkish._core.keyed_process import KeyedProcess, KeyedTimerService
 from flinkish._core.records import RecordReader
 from flinkish._core.values import pack_key
 from flinkish.common.elements import MIN_TIMESTAMP
 from flinkish.common.output_tag import OutputTag
+from flinkish.operators.broadcast import KeyedBroadcast
 from flinkish.operators.interval_join import make_join_engine
 from flinkish.spark.operator_run import NO_PROCESSING_TIME, OperatorRun, Result
-from flinkish.spark.packing import NULL_KEY_GROUP, Batches, keyed_batch, pack_table, packer
+from flinkish.spark.packing import (
+    NULL_KEY_GROUP,
+    Batches,
+    event_times,
+    keyed_batch,
+    pack_table,
+    packer,
+)
 from flinkish.spark.plan import EVENT_TIME, KEY, OperatorPlan
 from flinkish.spark.type_mapping import converter
 from flinkish.time.domain import TimeDomain
@@ -46,10 +54,24 @@ def packer_of_input(plan: OperatorPlan, number: int) -> Any:
     mark = bytes([number])
 
     def pack_rows(plan: OperatorPlan, table: pa.Table) -> Iterator[tuple[int, bytes]]:
-        for group, payload in pack_table(plan, table):
+        pack = _pack_everywhere if plan.is_broadcast else pack_table
+        for group, payload in pack(plan, table):
             yield group, payload + mark
 
     return packer(replace(plan, function=None, join=None, second=None), pack_rows)
+
+
+def _pack_everywhere(plan: OperatorPlan, table: pa.Table) -> Iterator[tuple[int, bytes]]:
+    """The rows of a table once for every key group."""
+    batch = table.combine_chunks().to_batches()[0]
+    times = event_times(plan, batch)
+    rows = batch.select(plan.schema.names)
+    rows = rows.append_column(KEY, pa.nulls(rows.num_rows, pa.binary()))
+    if times is not None:
+        rows = rows.append_column(EVENT_TIME, times)
+    ((_, payload, _),) = pack_groups(rows, np.zeros(rows.num_rows, np.int32), 1)
+    for group in range(plan.max_parallelism):
+        yield group, payload
 
 
 # --- batch DataFrames
@@ -155,7 +177,15 @@ class TwoInputRun(OperatorRun):
                 self._function.process_element2,
             )
         self._convert = converter(plan.output_type) if plan.output_type is not None else None
+        if isinstance(self._function, KeyedBroadcast):
+            self._function.bind(self.backend, (0,))
         self._function.open(runtime_context)
+
+    def begin(self, key_group: int, watermark: int, now: int) -> None:
+        """Set the clocks, and say which copy of broadcast state is at hand."""
+        super().begin(key_group, watermark, now)
+        if isinstance(self._function, KeyedBroadcast):
+            self._function.move((key_group,))
 
     def process(self, payloads: Iterable[bytes]) -> None:
         """Hand packed rows to the function: the first input's, then the second's, or by time."""
@@ -164,6 +194,9 @@ class TwoInputRun(OperatorRun):
             number = payload[-1]
             schema = self._inputs[number - 1].packed_schema
             batches[number - 1].append(unpack_payload(memoryview(payload)[:-1], schema))
+        if self._inputs[1].is_broadcast:
+            self._hand_over_broadcast(batches[1])
+            batches[1].clear()
         found = []
         for number, (plan, own) in enumerate(zip(self._inputs, batches, strict=True), 1):
             if own:
@@ -226,6 +259,16 @@ class TwoInputRun(OperatorRun):
                 values[number] = iter(reader.rows(first, taken[number]))
             mixed = [next(values[number]) for number in block.tolist()]
             self.engine.process_batch(mixed, rows[start:stop], times[start:stop], block)
+
+    def _hand_over_broadcast(self, batches: list[pa.RecordBatch]) -> None:
+        plan = self._inputs[1]
+        for batch in batches:
+            rows = RecordReader(batch.select(plan.schema.names)).rows()
+            for value, time in zip(rows, _times(plan, batch).tolist(), strict=True):
+                self._function.use_broadcast_row()
+                self.engine.input = 2
+                self.engine.process(value, None if time == MIN_TIMESTAMP else time)
+        self.table.clear_current_key()
 
     def key_rows(self, batch: pa.RecordBatch) -> npt.NDArray[np.uint32]:
         """The table's rows of the keys of a `union_frame`."""

@@ -254,6 +254,8 @@ def test_what_is_refused() -> None:
         IntervalJoinOperator(Pair(), 2, 1)
     with pytest.raises(IllegalArgumentError, match="from 2 ms to 1 ms"):
         IntervalJoinOperator(Pair(), 1, 1, lower_bound_inclusive=False)
+    with pytest.raises(IllegalArgumentError, match="146 million years"):
+        IntervalJoinOperator(Pair(), -(2**63), 1)
     with pytest.raises(ArgumentTypeError, match="ProcessJoinFunction"):
         IntervalJoinOperator(Pair, 0, 1)  # type: ignore[arg-type]
     with pytest.raises(ArgumentTypeError, match="OutputTag"):

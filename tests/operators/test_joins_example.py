@@ -19,6 +19,12 @@ def test_the_example_in_a_test(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
+def test_the_example_of_broadcast_state(capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
+    exec(compile(blocks[2], str(PAGE), "exec"), {})
+    assert capsys.readouterr().out.splitlines() == ["[('ann', 60, 50)]"]
+
+
 def test_the_example_on_a_stream_is_python() -> None:
     block = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)[0]
     compile(block, str(PAGE), "exec")

@@ -8,8 +8,12 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from flinkish.common import OutputTag, Types
-from flinkish.functions import KeyedCoProcessFunction, ProcessJoinFunction
-from flinkish.state import ValueStateDescriptor
+from flinkish.functions import (
+    KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction,
+    ProcessJoinFunction,
+)
+from flinkish.state import MapStateDescriptor, ValueStateDescriptor
 from tests.spark.support import Source, iso
 
 ORDERS = "customer string, amount bigint, ts timestamp"
@@ -111,3 +115,35 @@ def joined(
             highest[side] = max(highest[side], *(at - bound for _, _, at in rows))
         watermark = max(watermark, min(highest) - 1)
     return sorted(pairs), sorted(late[0]), sorted(late[1])
+
+
+LIMITS = MapStateDescriptor("limits", Types.STRING(), Types.LONG())
+ABOVE = "customer string, amount bigint, most bigint"
+
+
+class Above(KeyedBroadcastProcessFunction):
+    """Orders above the customer's limit, or that of all; a timer tells the limits 3 s later."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        self.count.update((self.count.value() or 0) + 1)
+        limits = ctx.get_broadcast_state(LIMITS)
+        most = limits.get(value.customer) or limits.get("*")
+        if most is not None and value.amount > most:
+            yield value.customer, value.amount, most
+        ctx.timer_service().register_event_time_timer(ctx.timestamp() + 3000)
+
+    def process_broadcast_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        ctx.get_broadcast_state(LIMITS).put(value.payer, value.paid)
+        counted: list[tuple[str, int]] = []
+        ctx.apply_to_keyed_state(
+            ValueStateDescriptor("count", Types.LONG()),
+            lambda key, state: counted.append((key, state.value())),
+        )
+        for key, count in counted:
+            yield SIDE, (count * 1000 + int(key[1:]),)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
+        yield ctx.get_current_key(), -1, sum(ctx.get_broadcast_state(LIMITS).values())

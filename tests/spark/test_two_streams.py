@@ -23,6 +23,7 @@ from tests.spark.two_streams import (
     SIDE,
     TOTALS,
     Match,
+    Same,
     Totals,
     joined,
     random_batches,
@@ -55,6 +56,27 @@ def test_interval_join(spark: SparkSession, tmp_path: Path) -> None:
     assert len(pairs) > 50
     assert outcome.statistics["late_rows"] == len(late_orders) + len(late_payments) > 0
     assert outcome.statistics["rows"] == 480
+
+
+def test_a_join_behind_another_operator(spark: SparkSession, tmp_path: Path) -> None:
+    """Nothing is late, so whatever the watermarks, all pairs are there."""
+    orders, payments = random_batches(8, 3, 40), random_batches(9, 3, 40)
+    both = sources(spark, tmp_path, orders, payments)
+    left, right = streams(*(one.stream() for one in both), bound=9000)
+    same = left.key_by("customer").process(
+        Same(), schema="customer string, amount bigint", max_parallelism=GROUPS
+    )
+    stream = (
+        same.key_by("customer")
+        .interval_join(right.key_by("payer"))
+        .between(-1000, 1000)
+        .process(Match(), schema=PAIRS, max_parallelism=GROUPS)
+    )
+    assert len(stream.explain().splitlines()) == 2
+    outcome = run(stream, tmp_path / "checkpoint")
+    flat = [[[row for rows in side for row in rows]] for side in (orders, payments)]
+    assert sorted(outcome.rows()) == joined(*flat, -1000, 1000, 0)[0]
+    assert outcome.statistics["late_rows"] == 0
 
 
 def test_over_batch_dataframes(spark: SparkSession, tmp_path: Path) -> None:

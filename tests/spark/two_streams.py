@@ -11,6 +11,7 @@ from flinkish.common import OutputTag, Types
 from flinkish.functions import (
     KeyedBroadcastProcessFunction,
     KeyedCoProcessFunction,
+    KeyedProcessFunction,
     ProcessJoinFunction,
 )
 from flinkish.state import MapStateDescriptor, ValueStateDescriptor
@@ -28,6 +29,13 @@ SIDE = OutputTag("side", Types.ROW_NAMED(["paid"], [Types.LONG()]))
 class Match(ProcessJoinFunction):
     def process_element(self, left: Any, right: Any, ctx: Any) -> Iterator[Any]:
         yield left.customer, left.amount, right.paid, ctx.get_timestamp()
+
+
+class Same(KeyedProcessFunction):
+    """Gives the customer and amount of each order."""
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        yield value.customer, value.amount
 
 
 class Totals(KeyedCoProcessFunction):

@@ -12,6 +12,7 @@ _T = TypeVar("_T")
 
 def equip(words: ModuleType, clock: Callable[[], int]) -> None: ...
 def start_deadline(future: TimedFuture[Any], deadlines: Deadlines, millis: int) -> None: ...
+
 @disjoint_base
 class RpcFuture(Generic[_T]):
     """The result of a call."""

@@ -1,8 +1,8 @@
 """PyFlink's module names: change ``pyflink.`` to ``flinkish.`` and imports go on working.
 
 Owns: nothing; every name here lives in another room.
-Uses: ``common``, ``functions``, ``state``, ``time``, ``windowing``; ``spark`` when a stream is asked
-for.
+Uses: ``common``, ``functions``, ``state``, ``time``, ``windowing``; ``spark`` when a stream is
+asked for.
 Must not: define anything.
 """
 

@@ -6,6 +6,12 @@ from typing import Any
 from typing_extensions import disjoint_base
 
 @disjoint_base
+class Groups:
+    """The MergeCallback that an assigner is given."""
+
+    def merge(self, to_be_merged: Any, merge_result: Any) -> None: ...
+
+@disjoint_base
 class MergingWindowSet:
     """Which windows of a key there are, and in which the contents of each are kept."""
 

@@ -87,6 +87,9 @@ cdef class TimeWindow:
             return self.start < other.start
         return self.end < other.end
 
+    def __le__(self, TimeWindow other not None):
+        return not other < self
+
     def __reduce__(self):
         return TimeWindow, (self.start, self.end)
 

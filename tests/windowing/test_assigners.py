@@ -234,6 +234,15 @@ class Merges:
         self.calls.append((sorted((one.start, one.end) for one in to_be_merged), merge_result))
 
 
+@given(
+    st.tuples(st.integers(0, 3), st.integers(0, 3)), st.tuples(st.integers(0, 3), st.integers(0, 3))
+)
+def test_windows_are_ordered_by_start_then_end(one: Any, other: Any) -> None:
+    first, second = TimeWindow(*one), TimeWindow(*other)
+    assert (first < second, first <= second) == (one < other, one <= other)
+    assert (first > second, first >= second) == (one > other, one >= other)
+
+
 def test_only_groups_of_several_are_merged() -> None:
     """C.28."""
     seen = Merges()

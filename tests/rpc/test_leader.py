@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-import tests
 from flinkish.common.errors import IllegalArgumentError, IllegalStateError
 from flinkish.rpc import RpcService
 from flinkish.rpc.leader import FileLeaderElection, LeaderInformation, SingleLeaderElection
@@ -158,7 +157,6 @@ class Process:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.rpc.peer", *arguments],
             env=environment,
-            cwd=Path(tests.__file__).resolve().parents[1],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -7,12 +7,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import tests
 from flinkish.common.errors import (
     ConnectionLostError,
     IllegalStateError,
@@ -32,7 +30,6 @@ def peer(environment: dict[str, str]) -> Iterator[tuple[subprocess.Popen[str], s
     with subprocess.Popen(
         [sys.executable, "-m", "tests.rpc.peer", "serve", "server", SECRET],
         env=environment,
-        cwd=Path(tests.__file__).resolve().parents[1],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -12,12 +12,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import tests
 from flinkish.common.errors import (
     RecipientUnreachableError,
     RpcConnectionError,
@@ -65,7 +63,6 @@ def process_of(role: str, environment: dict[str, str]) -> Iterator[subprocess.Po
     with subprocess.Popen(
         [sys.executable, "-m", "tests.spark.plane_worker", role],
         env=environment,
-        cwd=Path(tests.__file__).resolve().parents[1],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as process:

@@ -81,8 +81,13 @@ def go_on(worker: WorkerPlane, change: Callable[[], object]) -> None:
 def test_a_plane_that_is_closed_ends_tasks() -> None:
     plane = ControlPlane(heartbeat_interval=20)
     worker = plane.worker()
+
+    def close() -> None:
+        wait_until(lambda: plane._endpoint._back.get(worker.worker))  # it can tell the worker
+        plane.close()
+
     with pytest.raises(RpcConnectionError, match="is gone: the driver has closed it") as caught:
-        go_on(worker, plane.close)
+        go_on(worker, close)
     assert "attempt 0 (task 100) of operator 'map', partition 0" in str(caught.value)
     with pytest.raises(RpcConnectionError, match=r"cannot reach the driver's control plane at .*"):
         plane.worker()

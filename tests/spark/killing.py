@@ -1,6 +1,7 @@
 """Programs that are killed now and then until they are done."""
 
 import contextlib
+import json
 import os
 import random
 import signal
@@ -8,9 +9,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
+from typing import TypeVar
 
 from tests.spark.conftest import worker_environment
+
+T = TypeVar("T")
 
 
 def kill_now_and_then(
@@ -44,6 +49,20 @@ def kill_now_and_then(
             deaths += driver.poll() is None
             kill_session(driver)
     return deaths
+
+
+def cut(checkpoint: Path, files: Sequence[Sequence[T]]) -> list[list[T]]:
+    """What a source of one file each gave to each micro-batch but the trailing one.
+
+    Killed between writing the source's own log and the query's, Spark puts that file and the next
+    one into one micro-batch when it is started again.
+    """
+    logs = sorted((checkpoint / "offsets").glob("[0-9]*"), key=lambda path: int(path.name))
+    ends = [0, *(json.loads(log.read_text().splitlines()[2])["logOffset"] + 1 for log in logs)]
+    assert ends[-2:] == [len(files)] * 2, "the last micro-batch is one without rows"
+    return [
+        [row for file in files[start:stop] for row in file] for start, stop in pairwise(ends[:-1])
+    ]
 
 
 def wait(driver: "subprocess.Popen[bytes]", until: Callable[[], bool]) -> None:

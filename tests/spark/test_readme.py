@@ -23,7 +23,7 @@ def test_the_examples_run_and_print_what_is_shown(
     codes = [text for kind, text in blocks if kind == "python"]
     shown = [text for kind, text in blocks if kind == "text"]
     assert [kind for kind, _ in blocks] == ["python", "text"] * len(codes)
-    assert len(codes) == 2
+    assert len(codes) == 5
 
     script = tmp_path / "readme.py"
     script.write_text(f"\nprint({MARK!r}, flush=True)\n".join(codes))

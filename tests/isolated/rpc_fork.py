@@ -13,7 +13,8 @@ from flinkish.common.errors import ConnectionLostError
 from flinkish.rpc.connection import Connection
 from flinkish.rpc.io_thread import IoThread
 from flinkish.rpc.transport import Transport
-from tests.rpc.transport_rig import SECRET, Recorder, until
+from tests.rpc.transport_rig import SECRET, Recorder
+from tests.waiting import until
 
 warnings.filterwarnings("ignore", message=".*multi-threaded.*fork", category=DeprecationWarning)
 

@@ -11,7 +11,8 @@ import psutil
 from flinkish._core.framing import FrameKind
 from flinkish.rpc.tls import TlsConfig
 from flinkish.rpc.transport import Transport
-from tests.rpc.transport_rig import SECRET, Recorder, until
+from tests.rpc.transport_rig import SECRET, Recorder
+from tests.waiting import until
 
 TLS = TlsConfig.ephemeral()
 process = psutil.Process()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import Annotated, Any
@@ -21,7 +20,7 @@ from flinkish.rpc import (
     local,
 )
 
-SOON = 10  # seconds that no test needs
+SOON = 60  # seconds that no test needs
 
 
 @pytest.fixture
@@ -139,14 +138,6 @@ def started(
     counter = Counter(service, name, **more)
     counter.start()
     return counter, counter_of(service, counter)
-
-
-def within(seconds: float, true: Callable[[], object]) -> None:
-    """Wait until it is true."""
-    until = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < until, "it did not become true"
-        time.sleep(0.002)
 
 
 def main_thread(endpoint: RpcEndpoint, function: Callable[[], Any]) -> Any:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from flinkish.rpc import RpcEndpoint, RpcGateway, RpcService
+from tests.waiting import until
 
-from .rig import SOON, Counter, counter_of, main_thread, started, within
+from .rig import SOON, Counter, counter_of, main_thread, started
 
 
 class StressGateway(RpcGateway):
@@ -133,7 +134,7 @@ def test_an_endpoint_with_a_thread_of_its_own() -> None:
         name = main_thread(pinned, lambda: threading.current_thread().name)
         assert name == "pinned-rpc-pinned"
         pinned.close_async().result(SOON)
-        within(SOON, lambda: name not in {thread.name for thread in threading.enumerate()})
+        until(lambda: name not in {thread.name for thread in threading.enumerate()})
 
 
 def test_spare_threads_go_again() -> None:
@@ -145,7 +146,7 @@ def test_spare_threads_go_again() -> None:
         def dispatchers() -> int:
             return sum("dispatcher" in thread.name for thread in threading.enumerate())
 
-        within(SOON, lambda: dispatchers() == 1)
+        until(lambda: dispatchers() == 1)
         assert to_second.value() == 0
 
 

@@ -21,6 +21,7 @@ from flinkish.common.errors import (
     UnsupportedOperationError,
 )
 from flinkish.rpc import RpcEndpoint, RpcFuture, RpcGateway, RpcService
+from tests.waiting import until
 
 from .rig import (
     SOON,
@@ -32,7 +33,6 @@ from .rig import (
     main_thread,
     service,
     started,
-    within,
 )
 
 __all__ = ["service"]
@@ -250,7 +250,7 @@ def test_the_main_thread_executor(service: RpcService, caplog: pytest.LogCapture
     assert executor.schedule(inside, 0).result(SOON) == "inside"
     later = executor.schedule(lambda: counter.events.append("never"), "1 hour")
     assert later.cancel()
-    within(SOON, lambda: service.timers.statistics().cancelled == 1)
+    until(lambda: service.timers.statistics().cancelled == 1)
     for periodic in (executor.schedule_at_fixed_rate, executor.schedule_with_fixed_delay):
         with pytest.raises(UnsupportedOperationError, match="schedule itself again"):
             periodic(inside, 1, 1)

@@ -28,7 +28,8 @@ from flinkish.common.errors import (
 from flinkish.rpc import listener, transport, unix_sockets
 from flinkish.rpc.connection import Connection
 from flinkish.rpc.transport import Transport
-from tests.rpc.transport_rig import SECRET, Recorder, pair, until
+from tests.rpc.transport_rig import SECRET, Recorder, pair
+from tests.waiting import until
 
 pytestmark = pytest.mark.stress
 SCRIPT = Path(__file__).with_name("echo_server.py")

@@ -19,9 +19,10 @@ import pytest
 from flinkish.common.errors import IllegalArgumentError, IllegalStateError
 from flinkish.rpc import RpcService
 from flinkish.rpc.leader import FileLeaderElection, LeaderInformation, SingleLeaderElection
+from tests.waiting import until
 
 from .peer import Ledger
-from .rig import SOON, within
+from .rig import SOON
 
 SECRET = "a secret of the tests"
 
@@ -81,7 +82,7 @@ def test_one_leads_and_the_next_follows_when_it_leaves(elections: list[FileLeade
         election.start(contender)
     tokens = []
     for left in (3, 2, 1):
-        within(SOON, lambda: any(c.events and c.events[-1] != "revoked" for c in contenders))
+        until(lambda: any(c.events and c.events[-1] != "revoked" for c in contenders))
         leading = [i for i, c in enumerate(contenders) if c.events and c.events[-1] != "revoked"]
         assert len(leading) == 1
         leader = elections[leading[0]]
@@ -101,7 +102,7 @@ def test_epochs_grow_over_restarts(tmp_path: Path) -> None:
         contender = Contender()
         election = FileLeaderElection(tmp_path, lease=100)
         election.start(contender)
-        within(SOON, lambda contender=contender: contender.events)  # type: ignore[misc]
+        until(lambda contender=contender: contender.events)  # type: ignore[misc]
         election.close()
         assert contender.events == [expected, "revoked"]
     assert sorted(path.name for path in tmp_path.iterdir()) == [
@@ -141,7 +142,7 @@ def test_a_contender_that_fails_hears_of_it(tmp_path: Path, caplog: Any) -> None
     election = FileLeaderElection(tmp_path, lease=100)
     with caplog.at_level(50):
         election.start(contender)
-        within(SOON, lambda: contender.events)
+        until(lambda: contender.events)
         election.close()
     assert isinstance(contender.events[0], OSError)
     with pytest.raises(IllegalStateError):
@@ -193,7 +194,6 @@ def test_a_frozen_leader_is_replaced_and_refused_when_it_wakes(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
     """L3, L4; E.26."""
-    patience = 60
     with ExitStack() as stack:
         service = stack.enter_context(RpcService("ledgers", host="127.0.0.1", secret=SECRET))
         # The pattern is what both connect to: the ledger that runs.
@@ -201,27 +201,27 @@ def test_a_frozen_leader_is_replaced_and_refused_when_it_wakes(
         arguments = ("lead", str(tmp_path), SECRET, address)
         watcher = FileLeaderElection(tmp_path)
         first = stack.enter_context(Process(environment, *arguments))
-        within(patience, lambda: first.says("granted 1"))
+        until(lambda: first.says("granted 1"))
         ledger = Ledger(service, 1)
         ledger.start()
-        within(patience, lambda: first.says("recorded 1"))
+        until(lambda: first.says("recorded 1"))
         second = stack.enter_context(Process(environment, *arguments))
         time.sleep(1)
         assert not second.says("granted")
         first.signal(signal.SIGSTOP)
         # Its lock is still held, its lease is not renewed.
-        within(patience, lambda: second.says("granted 2"))
+        until(lambda: second.says("granted 2"))
         leader = watcher.leader()
         assert leader is not None
         assert leader.token == 2
         ledger.close_async().result(SOON)
         ledger = Ledger(service, 2)
         ledger.start()
-        within(patience, lambda: second.says("recorded 2"))
+        until(lambda: second.says("recorded 2"))
         before = len(first.said)
         first.signal(signal.SIGCONT)
-        within(patience, lambda: first.says("refused 1 RemoteFencingTokenError", before))
-        within(patience, lambda: first.says("revoked 1"))
+        until(lambda: first.says("refused 1 RemoteFencingTokenError", before))
+        until(lambda: first.says("revoked 1"))
         refusal = next(line for line in first.said[before:] if "RemoteFencingTokenError" in line)
         assert "token 1, and the endpoint's is 2" in refusal
         assert not first.says("recorded 1", before + 1)
@@ -229,4 +229,4 @@ def test_a_frozen_leader_is_replaced_and_refused_when_it_wakes(
         assert not second.says("revoked")
         # One that dies is replaced without waiting for its lease; the woken one contends again.
         second.signal(signal.SIGKILL)
-        within(patience, lambda: first.says("granted 3"))
+        until(lambda: first.says("granted 3"))

@@ -20,6 +20,7 @@ from flinkish.common.errors import (
     UnsupportedOperationError,
 )
 from flinkish.rpc import RpcService
+from tests.waiting import until
 
 from .rig import (
     SECRET,
@@ -34,7 +35,6 @@ from .rig import (
     far,
     server,
     started,
-    within,
 )
 
 __all__ = ["client", "server"]
@@ -170,7 +170,7 @@ def test_a_gateway_finds_its_endpoint_again(server: RpcService, client: RpcServi
     connection.close("lost on purpose")
     assert isinstance(under_way.exception(SOON), RecipientUnreachableError)
     assert isinstance(gateway.add(100).exception(SOON), RecipientUnreachableError)
-    within(SOON, lambda: again.echo(1).exception(SOON) is None)
+    until(lambda: again.echo(1).exception(SOON) is None)
     assert gateway.add(1).result(SOON) == 2
     assert counter.total == 2
 
@@ -186,7 +186,7 @@ def test_a_service_made_anew_is_another_one(client: RpcService) -> None:
         for _ in range(50):
             assert isinstance(gateway.add(1).exception(SOON), RecipientUnreachableError)
             time.sleep(0.005)
-        within(SOON, lambda: _can_connect(client, counter))
+        until(lambda: _can_connect(client, counter))
         assert counter.total == 0
 
 

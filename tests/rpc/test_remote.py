@@ -22,6 +22,7 @@ from flinkish.common.errors import (
     SerializationError,
 )
 from flinkish.rpc import RpcEndpoint, RpcGateway, RpcService
+from tests.waiting import until
 
 from .rig import (
     SECRET,
@@ -31,7 +32,6 @@ from .rig import (
     client,
     far,
     server,
-    within,
 )
 
 __all__ = ["client", "server"]
@@ -180,7 +180,7 @@ def test_an_endpoint_that_is_not_started(server: RpcService, client: RpcService)
     error = gateway.add(1).exception(SOON)
     assert isinstance(error, EndpointNotStartedError)
     gateway.note(1)
-    within(SOON, lambda: len(server.dead_letters) == 2)
+    until(lambda: len(server.dead_letters) == 2)
     counter.start()
     assert gateway.add(1).result(SOON) == 1
 
@@ -191,7 +191,7 @@ def test_an_endpoint_that_has_ended(server: RpcService, client: RpcService) -> N
     counter.close_async().result(SOON)
     assert isinstance(gateway.add(1).exception(SOON), RecipientUnreachableError)
     gateway.note(3)
-    within(SOON, lambda: len(server.dead_letters) == 2)
+    until(lambda: len(server.dead_letters) == 2)
 
 
 def test_a_service_that_has_ended(server: RpcService, client: RpcService) -> None:

@@ -19,6 +19,7 @@ from flinkish.common.errors import (
     RpcConnectionError,
 )
 from flinkish.rpc import RpcAddress, RpcFuture, RpcGateway, RpcService
+from tests.waiting import until
 
 from .rig import (
     SOON,
@@ -28,7 +29,6 @@ from .rig import (
     counter_of,
     service,
     started,
-    within,
 )
 
 __all__ = ["service"]
@@ -175,7 +175,7 @@ def test_the_scheduled_executor(service: RpcService, caplog: pytest.LogCaptureFi
     with caplog.at_level(logging.CRITICAL, "flinkish.rpc"):
         rate = executor.schedule_at_fixed_rate(lambda: count("rate"), 1, 1)
         delay = executor.schedule_with_fixed_delay(lambda: count("delay"), 1, 1)
-        within(SOON, lambda: min(counts.values()) >= 3)
+        until(lambda: min(counts.values()) >= 3)
         assert not rate.done()
         assert not delay.done()
         assert rate.cancel()
@@ -194,7 +194,7 @@ def test_dead_letters_are_counted_and_the_last_are_kept(service: RpcService) -> 
     gateway = counter_of(service, counter)
     for i in range(300):
         gateway.note(i)
-    within(SOON, lambda: len(service.dead_letters) == 300)
+    until(lambda: len(service.dead_letters) == 300)
     kept = service.dead_letters.list()
     assert len(kept) == 256
     assert kept[-1].endpoint == "counter"
@@ -211,8 +211,8 @@ def test_statistics(service: RpcService) -> None:
     assert statistics.endpoints == 1
     assert statistics.pending_asks >= 1
     never.cancel()
-    within(SOON, lambda: service.statistics().pending_asks == 0)
-    within(SOON, lambda: service.statistics().letters == 12)
+    until(lambda: service.statistics().pending_asks == 0)
+    until(lambda: service.statistics().letters == 12)
     assert 1 <= service.statistics().turns <= 12
     assert "test" in repr(service)
 

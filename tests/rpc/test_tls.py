@@ -21,7 +21,8 @@ from flinkish.common.errors import (
 )
 from flinkish.rpc.tls import TlsConfig
 from flinkish.rpc.transport import Transport
-from tests.rpc.transport_rig import SECRET, Recorder, pair, until
+from tests.rpc.transport_rig import SECRET, Recorder, pair
+from tests.waiting import until
 
 PEM = serialization.Encoding.PEM
 NOW = datetime.now(timezone.utc)

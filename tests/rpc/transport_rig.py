@@ -1,8 +1,7 @@
 """Two transports in one process, and a handler that writes down what it hears."""
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,14 +12,6 @@ from flinkish.rpc.connection import Connection
 from flinkish.rpc.transport import Transport
 
 SECRET = "the secret of all tests"
-
-
-def until(true: Callable[[], bool], what: str = "", seconds: float = 20.0) -> None:
-    """Wait for something that happens soon; no test depends on how soon."""
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, f"it did not happen: {what or true}"
-        time.sleep(0.002)
 
 
 class Recorder:

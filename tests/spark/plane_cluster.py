@@ -13,7 +13,8 @@ from pathlib import Path
 import flinkish.spark as fs
 from tests.spark.places import session
 from tests.spark.plane_functions import waiting
-from tests.spark.test_control_plane import through, wait_until
+from tests.spark.test_control_plane import through
+from tests.waiting import until
 
 
 def main(work: Path) -> None:
@@ -23,14 +24,14 @@ def main(work: Path) -> None:
         lost: list[str] = []
         plane.on_worker_lost(lost.append)
         job = pool.submit(through(spark.range(0, 20, 1, 2), waiting(plane)).count)
-        wait_until(lambda: sum(len(worker.tasks) for worker in plane.workers()) == 2)
+        until(lambda: sum(len(worker.tasks) for worker in plane.workers()) == 2)
         workers = plane.workers()
         running = [(worker.pid, task.partition) for worker in workers for task in worker.tasks]
         os.kill(workers[0].pid, signal.SIGKILL)
-        wait_until(lambda: lost)
+        until(lambda: lost)
         plane.set("go", True)
         count = job.result()
-        wait_until(lambda: not plane.workers())  # which Spark ends with their tasks
+        until(lambda: not plane.workers())  # which Spark ends with their tasks
         found = {
             "running": running,
             "killed": workers[0].worker,

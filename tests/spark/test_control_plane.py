@@ -24,15 +24,9 @@ from flinkish.common.errors import RecipientUnreachableError
 from tests.spark import plane_functions as functions
 from tests.spark.conftest import worker_environment
 from tests.spark.support import Source
+from tests.waiting import until
 
 SOON = 60
-
-
-def wait_until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + SOON
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to that"
-        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -77,7 +71,7 @@ def test_who_runs_what_and_settings(
     spark: SparkSession, plane: fs.ControlPlane, later: Any
 ) -> None:
     job = later(through(spark.range(0, 10, 1, 2), functions.waiting(plane)).count)
-    wait_until(lambda: sum(len(worker.tasks) for worker in plane.workers()) == 2)
+    until(lambda: sum(len(worker.tasks) for worker in plane.workers()) == 2)
     tasks = [task for worker in plane.workers() for task in worker.tasks]
     assert {(task.operator, task.partition) for task in tasks} == {("waiting", 0), ("waiting", 1)}
     assert all(0 <= time.time() * 1000 - task.since_ms < 60_000 for task in tasks)
@@ -110,14 +104,14 @@ def test_a_worker_that_is_killed(spark: SparkSession, plane: fs.ControlPlane, la
             if any(task.partition == 0 for task in worker.tasks)
         ]
 
-    wait_until(victims)
+    until(victims)
     (victim,) = victims()
     site = plane.connect(victim, "site", functions.SiteGateway).result(SOON)
     asked = [site.never() for _ in range(10)]
     site.die()
     for future in asked:
         assert isinstance(future.exception(SOON), RecipientUnreachableError)
-    wait_until(lambda: victim in lost)
+    until(lambda: victim in lost)
     assert job.result(SOON) == 20
     assert victim not in {worker.worker for worker in plane.workers()}
     assert rows(plane, "dying") == {0: 10, 1: 10}
@@ -133,22 +127,22 @@ def test_workers_that_spark_kills_with_their_tasks(
         return through(spark.range(0, 10, 1, 2), functions.waiting(plane)).count()
 
     running = later(job)
-    wait_until(lambda: sum(len(worker.tasks) for worker in plane.workers()) == 2)
+    until(lambda: sum(len(worker.tasks) for worker in plane.workers()) == 2)
     before = {worker.worker for worker in plane.workers()}
     context.cancelJobGroup("doomed")
     assert running.exception(SOON) is not None
-    wait_until(lambda: not before & {worker.worker for worker in plane.workers()})
+    until(lambda: not before & {worker.worker for worker in plane.workers()})
 
 
 def test_what_a_limit_leaves(spark: SparkSession, plane: fs.ControlPlane) -> None:
     frame = through(spark.range(0, 100_000, 1, 1), functions.counting(plane)).limit(3)
     assert len(frame.collect()) == 3
-    wait_until(lambda: all(worker.tasks == () for worker in plane.workers()))
+    until(lambda: all(worker.tasks == () for worker in plane.workers()))
 
 
 def test_cancel(spark: SparkSession, plane: fs.ControlPlane, later: Any) -> None:
     job = later(through(spark.range(0, 10, 1, 2), functions.waiting(plane)).count)
-    wait_until(lambda: any(worker.tasks for worker in plane.workers()))
+    until(lambda: any(worker.tasks for worker in plane.workers()))
     plane.cancel(operator="waiting", reason="the test has seen enough")
     error = job.exception(SOON)
     assert isinstance(error, PythonException)
@@ -162,7 +156,7 @@ def test_cancel(spark: SparkSession, plane: fs.ControlPlane, later: Any) -> None
 def test_a_driver_that_is_gone(spark: SparkSession, later: Any) -> None:
     plane = fs.ControlPlane(spark, heartbeat_interval=50)
     job = later(through(spark.range(0, 10, 1, 2), functions.waiting(plane)).count)
-    wait_until(lambda: any(worker.tasks for worker in plane.workers()))
+    until(lambda: any(worker.tasks for worker in plane.workers()))
     plane.close()
     text = str(job.exception(SOON))
     assert "the driver has closed it" in text or "cannot reach the driver's control plane" in text
@@ -180,8 +174,8 @@ def test_epochs_of_a_stream(spark: SparkSession, plane: fs.ControlPlane, tmp_pat
     query.awaitTermination()
     assert sum(rows(plane, "counting").values()) == 300
     assert plane.counters(query)["counting"] == plane.counters()["counting"]
-    wait_until(told.exists)
-    wait_until(told.read_text)
+    until(told.exists)
+    until(told.read_text)
     zombie = told.read_text()
     assert zombie.startswith("FencingTokenError")
     assert f"in epoch 0 of run '{query.runId}' is refused: epoch" in zombie
@@ -199,11 +193,11 @@ def test_finish_a_stream(spark: SparkSession, plane: fs.ControlPlane, tmp_path: 
         source.add({"n": n} for n in range(10))
     frame = through(source.stream(), functions.waiting(plane))
     query = start(frame, tmp_path / "checkpoint", processingTime="0 seconds")
-    wait_until(lambda: any(worker.tasks for worker in plane.workers()))
+    until(lambda: any(worker.tasks for worker in plane.workers()))
     finishing: list[int] = []
     thread = threading.Thread(target=lambda: finishing.append(plane.finish(query)))
     thread.start()
-    wait_until(lambda: plane._call(lambda: plane._endpoint.ledger._orders))
+    until(lambda: plane._call(lambda: plane._endpoint.ledger._orders))
     assert not finishing, "the micro-batch under way is waited for"
     plane.set("go", True)
     thread.join(SOON)

@@ -27,7 +27,8 @@ from flinkish.spark.limits.endpoint import PermitsEndpoint
 from flinkish.spark.limits.permits import LEASE_NS, PermitLedger
 from tests.spark.plane_worker import REQUEST, SiteGateway
 from tests.spark.test_plane_ledger import FIRST, attempt
-from tests.spark.test_plane_rpc import SOON, wait_until
+from tests.spark.test_plane_rpc import SOON
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -48,13 +49,13 @@ def test_a_connection_that_is_lost_is_made_again(plane: ControlPlane, worker: Wo
     plane.on_worker_lost(lambda name: lost.append(name) or 1 / 0)  # type: ignore[func-returns-value]
     plane.on_worker_lost(lambda name: lost.extend(info.worker for info in plane.workers()))
     with worker.task("map", FIRST) as task:
-        wait_until(lambda: plane._endpoint._back.get(worker.worker))
+        until(lambda: plane._endpoint._back.get(worker.worker))
         for connection in plane.service.transport().connections():
             connection.close("the test pulls the plug")
-        wait_until(lambda: lost == [worker.worker])
-        wait_until(lambda: [len(info.tasks) for info in plane.workers()] == [1])
+        until(lambda: lost == [worker.worker])
+        until(lambda: [len(info.tasks) for info in plane.workers()] == [1])
         plane.set("after", 1)
-        wait_until(lambda: task.settings.get("after") == 1)
+        until(lambda: task.settings.get("after") == 1)
 
 
 @contextmanager
@@ -83,7 +84,7 @@ def test_a_plane_that_is_closed_ends_tasks() -> None:
     worker = plane.worker()
 
     def close() -> None:
-        wait_until(lambda: plane._endpoint._back.get(worker.worker))  # it can tell the worker
+        until(lambda: plane._endpoint._back.get(worker.worker))  # it can tell the worker
         plane.close()
 
     with pytest.raises(RpcConnectionError, match="is gone: the driver has closed it") as caught:
@@ -139,11 +140,11 @@ def test_a_worker_that_is_killed_is_gone_at_once(
     permits = PermitLedger(concurrency=Concurrency(3))
     clock = [0]
     PermitsEndpoint(plane.service, "permits", "token", permits, lambda: clock[0]).start()
-    wait_until(plane.workers)
+    until(plane.workers)
     plane.set("permits", "token")
     (info,) = plane.workers()
     assert info.pid == process.pid
-    wait_until(lambda: permits.statistics(0).held)
+    until(lambda: permits.statistics(0).held)
     site: Any = plane.connect(info.worker, "site", SiteGateway).result(SOON)
     under_way = [site.never() for _ in range(20)]
     assert site.pid().result(SOON) == process.pid
@@ -152,7 +153,7 @@ def test_a_worker_that_is_killed_is_gone_at_once(
     process.send_signal(signal.SIGKILL)
     for future in under_way:
         assert isinstance(future.exception(SOON), RecipientUnreachableError)
-    wait_until(lambda: lost == [info.worker])
+    until(lambda: lost == [info.worker])
     assert plane.workers() == []
     clock[0] = LEASE_NS + 1
     heir = permits.lease(replace(REQUEST, worker="heir", waiting=3), clock[0])
@@ -169,11 +170,11 @@ def test_a_worker_that_is_frozen_is_gone_after_a_while_and_comes_back(
         ControlPlane(heartbeat_interval=20, heartbeat_timeout=1_000) as plane,
         worker_process(plane, environment) as running,
     ):
-        wait_until(plane.workers)
+        until(plane.workers)
         running.send_signal(signal.SIGSTOP)
-        wait_until(lambda: not plane.workers())
+        until(lambda: not plane.workers())
         running.send_signal(signal.SIGCONT)
-        wait_until(plane.workers)
+        until(plane.workers)
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
@@ -193,7 +194,7 @@ def test_a_forked_child_is_a_worker_of_its_own(plane: ControlPlane, worker: Work
                 os._exit(status)
         _, status = os.waitpid(child, 0)
         assert os.waitstatus_to_exitcode(status) == 0
-        wait_until(lambda: [info.pid for info in plane.workers()] == [os.getpid()])
+        until(lambda: [info.pid for info in plane.workers()] == [os.getpid()])
         assert plane.counters()["map"][1] == {"rows": 5}
 
 

@@ -18,7 +18,8 @@ from flinkish.state import ValueStateDescriptor
 from tests.spark import async_functions as calls
 from tests.spark.support import GROUPS, Source, iso, run, timed
 from tests.spark.task_operators import ODD, Split
-from tests.spark.test_control_plane import SOON, wait_until
+from tests.spark.test_control_plane import SOON
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -100,7 +101,7 @@ def test_calls_that_hang_are_cancelled(
 ) -> None:
     frame = fs.async_map(numbers(spark, 4), hang, "n bigint", control_plane=plane)
     job = later(frame.count)
-    wait_until(lambda: plane.counters().get("hang"))
+    until(lambda: plane.counters().get("hang"))
 
     plane.cancel(operator="hang", reason="they hang")
     error = job.exception(SOON)

@@ -6,7 +6,7 @@ import os
 import pickle
 import queue
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any
@@ -27,15 +27,9 @@ from flinkish.spark.control_plane import ControlPlane, PlaneHandle, TaskPlane, W
 from flinkish.spark.control_plane import plane as plane_module
 from flinkish.spark.control_plane.attached import run_attached
 from tests.spark.test_plane_ledger import FIRST, attempt
+from tests.waiting import until
 
-SOON = 20
-
-
-def wait_until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + SOON
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to that"
-        time.sleep(0.005)
+SOON = 60
 
 
 @pytest.fixture
@@ -72,7 +66,7 @@ def test_counters_are_live_and_exact_at_the_end(plane: ControlPlane, worker: Wor
     with worker.task("map", FIRST) as task:
         task.count_by(lambda: {"held": 7})
         task.count("rows", 3)
-        wait_until(lambda: plane.counters() == {"map": {0: {"rows": 3, "held": 7}}})
+        until(lambda: plane.counters() == {"map": {0: {"rows": 3, "held": 7}}})
         task.count("rows")
     assert plane.counters()["map"][0]["rows"] == 4
 
@@ -83,7 +77,7 @@ def test_counters_are_live_and_exact_at_the_end(plane: ControlPlane, worker: Wor
 
     with pytest.raises(ZeroDivisionError):
         fail()
-    wait_until(lambda: plane.counters()["map"][0]["rows"] == 14)
+    until(lambda: plane.counters()["map"][0]["rows"] == 14)
     with worker.task("map", attempt(epoch=1, number=1, task=101)) as task:
         task.count("rows", 11)
     assert plane.counters()["map"][0]["rows"] == 15
@@ -96,7 +90,7 @@ def test_a_zombie_is_refused_and_told_why(plane: ControlPlane, worker: WorkerPla
             old.count("rows", 50)
             with worker.task("map", attempt(epoch=1, task=140)) as new:
                 new.count("rows", 2)
-                wait_until(lambda: old.stopped)
+                until(lambda: old.stopped)
             old.count("rows", 1_000_000)
             old.check()
 
@@ -119,7 +113,7 @@ def test_it_may_not_end_well_when_another_has_taken_over(
 def cancel(plane: ControlPlane, task: TaskPlane) -> None:
     task.check()
     plane.cancel("run", "map", reason="no more")
-    wait_until(lambda: task.stopped)
+    until(lambda: task.stopped)
     task.check()
 
 
@@ -131,7 +125,7 @@ def test_cancel_and_drain(plane: ControlPlane, worker: WorkerPlane) -> None:
     plane.resume("run", "map")
     with worker.task("map", attempt(number=2, task=102)) as task:
         plane.drain("run")
-        wait_until(lambda: task.draining)
+        until(lambda: task.draining)
         task.check()
     with (
         pytest.raises(CancelTaskError, match="after epoch 0"),
@@ -145,10 +139,10 @@ def test_settings_reach_live_workers(plane: ControlPlane, worker: WorkerPlane) -
     with worker.task("map", FIRST) as task:
         assert task.settings["threshold"] == 0.5
         plane.set("threshold", {"low": [1, 2]})
-        wait_until(lambda: task.settings.get("threshold") == {"low": [1, 2]})
+        until(lambda: task.settings.get("threshold") == {"low": [1, 2]})
         assert dict(task.settings) == {"threshold": {"low": [1, 2]}}
         assert task.settings.get("other", 3) == 3
-        wait_until(lambda: plane.workers()[0].settings_version == 2)
+        until(lambda: plane.workers()[0].settings_version == 2)
     with pytest.raises(Exception, match="object"):
         plane.set("threshold", object())
     with pytest.raises(IllegalArgumentError, match="name of a setting"):
@@ -238,7 +232,7 @@ def test_a_task_of_ours_is_ended_while_it_waits(plane: ControlPlane, worker: Wor
     context = SimpleNamespace(task=lambda name: worker.task(name, FIRST))
     attached: Any = run_attached(context, "map", Running, batches)  # type: ignore[arg-type]
     assert [next(attached).num_rows, next(attached).num_rows] == [2, 1]
-    wait_until(lambda: plane.counters() == {"map": {0: {"rows_in": 3, "seen": 2}}})
+    until(lambda: plane.counters() == {"map": {0: {"rows_in": 3, "seen": 2}}})
     plane.cancel(operator="map")
     with pytest.raises(CancelTaskError, match="the driver asked for it"):
         next(attached)
@@ -257,6 +251,6 @@ def test_a_source_of_counts_that_raises_keeps_its_last(
     answers: list[dict[str, int]] = [{"n": 1}, {"n": 2}]
     with worker.task("map", FIRST) as task:
         task.count_by(lambda: answers.pop())
-        wait_until(lambda: not answers)
-        wait_until(lambda: plane.counters() == {"map": {0: {"n": 2}}})
+        until(lambda: not answers)
+        until(lambda: plane.counters() == {"map": {0: {"n": 2}}})
     assert worker.settings is plane.handle().settings

@@ -10,6 +10,7 @@ import pytest
 from flinkish.common.errors import TaskCancellationError, UserFunctionError
 from flinkish.spark.source_run import SourceRun
 from tests.spark.sources import Deaf, FailsAt, Numbers
+from tests.waiting import until
 
 
 @contextmanager
@@ -70,12 +71,11 @@ def test_the_end() -> None:
 def test_a_source_waits_for_room() -> None:
     source = Numbers(10_000)
     with running(source, capacity=10) as run:
-        time.sleep(0.1)
+        until(lambda: source.next >= 10)
+        time.sleep(0.02)
         assert source.next == 10
         run.take(5, 0.01)
-        deadline = time.monotonic() + 10
-        while source.next < 20 and time.monotonic() < deadline:
-            time.sleep(0.001)
+        until(lambda: source.next >= 20)
         time.sleep(0.02)
         assert source.next == 20
 

@@ -18,14 +18,14 @@ from flinkish.spark.task_run import SparkTask, Subtask
 from flinkish.task import TaskState
 from tests.spark.fake_batches import Feed, numbers
 from tests.spark.task_operators import NUMBERS, Count, FailsAt, Heart, Identity, Later, Life
-from tests.spark.test_task_input import wait_until
+from tests.waiting import until
 
 
 @pytest.fixture(autouse=True)
 def no_thread_is_left() -> Iterator[None]:
     before = set(threading.enumerate())
     yield
-    wait_until(lambda: set(threading.enumerate()) <= before)
+    until(lambda: set(threading.enumerate()) <= before)
 
 
 def task(make: Callable[[], StreamOperator], feed: Any, **plan: Any) -> SparkTask:

@@ -2,9 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -14,13 +13,7 @@ from flinkish.spark.task_input import BatchReader, RowInput
 from flinkish.task import InputStatus
 from tests.spark.fake_batches import Feed, numbers
 from tests.spark.task_operators import NUMBERS
-
-
-def wait_until(done: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + 20
-    while not done():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.001)
+from tests.waiting import until
 
 
 @contextmanager
@@ -36,7 +29,7 @@ def reading(feed: Iterator[pa.RecordBatch], **limits: int) -> Iterator[BatchRead
 def test_batches_come_in_order_and_then_the_end() -> None:
     feed = Feed(numbers(1, 2), numbers(3), end=True)
     with reading(feed) as reader:
-        wait_until(lambda: feed.drawn == 2)
+        until(lambda: feed.drawn == 2)
         seen: list[int] = []
         while not reader.ended():
             reader.get_available_future().result(20)
@@ -60,7 +53,7 @@ def test_it_waits_on_a_thread_of_its_own() -> None:
         available.add_done_callback(lambda _: called.append(threading.current_thread()))
         feed.put(numbers(7))
         available.result(20)
-        wait_until(lambda: called)
+        until(lambda: called)
         assert called == [feed.thread]
         assert reader.get_available_future().done()
         batch = reader.poll()
@@ -76,11 +69,11 @@ def test_it_reads_ahead_no_further_than_it_may(limits: dict[str, int]) -> None:
     feed = Feed()
     feed.put_all(numbers(*range(4)) for _ in range(10))
     with reading(feed, **limits) as reader:
-        wait_until(lambda: feed.drawn == 2)
+        until(lambda: feed.drawn == 2)
         time.sleep(0.05)
         assert feed.drawn == 2, "eight rows wait, and six were asked for"
         reader.poll()
-        wait_until(lambda: feed.drawn == 3)
+        until(lambda: feed.drawn == 3)
         time.sleep(0.05)
         assert feed.drawn == 3
 
@@ -88,10 +81,10 @@ def test_it_reads_ahead_no_further_than_it_may(limits: dict[str, int]) -> None:
 def test_what_the_iterator_raises_comes_after_what_it_gave() -> None:
     feed = Feed(numbers(1), ConnectionResetError("Spark has gone"))
     with reading(feed) as reader:
-        wait_until(lambda: feed.drawn == 1)
+        until(lambda: feed.drawn == 1)
         assert reader.poll() is not None
         reader.get_available_future().result(20)
-        wait_until(lambda: not feed.thread or not feed.thread.is_alive())
+        until(lambda: not feed.thread or not feed.thread.is_alive())
         with pytest.raises(ConnectionResetError, match="Spark has gone"):
             reader.poll()
         assert not reader.ended()
@@ -102,7 +95,7 @@ def test_closing_ends_a_reader_that_waits_for_room() -> None:
     feed.put_all(numbers(*range(4)) for _ in range(10))
     reader = BatchReader(feed, "test", ahead_rows=1)
     reader.start()
-    wait_until(lambda: feed.drawn == 1)
+    until(lambda: feed.drawn == 1)
     assert reader.close(20_000)
     assert feed.drawn == 1
 

@@ -3,7 +3,6 @@
 import os
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +33,7 @@ from tests.spark.task_operators import (
     Split,
     Threads,
 )
+from tests.waiting import until
 
 
 def numbers(spark: SparkSession, count: int, partitions: int = 2) -> DataFrame:
@@ -70,11 +70,8 @@ def test_a_stream(spark: SparkSession, tmp_path: Path) -> None:
         .start()
     )
     try:
-        deadline = time.monotonic() + 60
-        while (query.lastProgress or {"batchId": 0})["batchId"] < 2:
-            assert query.exception() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        until(lambda: query.exception() or (query.lastProgress or {"batchId": 0})["batchId"] >= 2)
+        assert query.exception() is None
     finally:
         query.stop()
     seen = values(spark.table("task_stream"))
@@ -114,13 +111,6 @@ def pids(directory: Path, what: str) -> set[int]:
     return {int(file.stem) for file in directory.glob(f"*.{what}")}
 
 
-def wait_until(done: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + 60
-    while not done():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
-
-
 def is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
@@ -135,8 +125,8 @@ def test_a_limit_ends_the_task(spark: SparkSession, tmp_path: Path) -> None:
     assert frame.limit(10).count() == 10
     assert len(frame.take(5)) == 5
     opened = pids(tmp_path, "opened")
-    wait_until(lambda: pids(tmp_path, "closed") == opened)
-    wait_until(lambda: not any(is_alive(pid) for pid in opened))
+    until(lambda: pids(tmp_path, "closed") == opened)
+    until(lambda: not any(is_alive(pid) for pid in opened))
     assert values(fs.run_task(numbers(spark, 10), Identity(), "n bigint")) == list(range(10))
 
 
@@ -171,12 +161,12 @@ def test_a_job_that_is_cancelled(spark: SparkSession, tmp_path: Path) -> None:
     frame = fs.run_task(rows, Marks(str(tmp_path)), "n bigint")
     context.setJobGroup("cancelled", "a job that is cancelled", interruptOnCancel=True)
     collecting = _collect_in_thread(frame)
-    wait_until(lambda: len(pids(tmp_path, "opened")) == 2)
+    until(lambda: len(pids(tmp_path, "opened")) == 2)
     context.cancelJobGroup("cancelled")
     collecting.join(60)
     assert not collecting.is_alive()
     context.setLocalProperty("spark.jobGroup.id", "")
-    wait_until(lambda: not any(is_alive(pid) for pid in pids(tmp_path, "opened")))
+    until(lambda: not any(is_alive(pid) for pid in pids(tmp_path, "opened")))
 
 
 def _never(batches: Any) -> Any:

@@ -18,7 +18,8 @@ from flinkish.common.elements import StreamRecord, Watermark
 from flinkish.functions import AsyncCallbackFunction, AsyncRetryStrategy, ResultFuture
 from flinkish.operators import AsyncWaitOperator
 from flinkish.task import CheckpointMetaData, FileSystemCheckpointStorage, OneInputStreamTask
-from tests.task.jobs import Output, await_true, filled, running
+from tests.task.jobs import Output, filled, running
+from tests.waiting import until
 
 pytestmark = pytest.mark.stress
 
@@ -130,8 +131,8 @@ def test_checkpoints_are_taken_while_the_operator_is_full(tmp_path: Path) -> Non
         checkpoint_storage=storage,
     )
     with running(task) as (run,):
-        await_true(lambda: len(slow.calls) == 8)
-        await_true(lambda: task._processor.mailbox.awaits_mail)
+        until(lambda: len(slow.calls) == 8)
+        until(lambda: task._processor.mailbox.awaits_mail)
         assert task.trigger_checkpoint_async(CheckpointMetaData(1, 0)).result(20) is True
         assert values(output) == []
         task.cancel()

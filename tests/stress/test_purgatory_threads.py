@@ -17,6 +17,7 @@ from flinkish.purgatory import (
     SystemTimer,
     TimerTask,
 )
+from tests.waiting import until
 
 pytestmark = pytest.mark.stress
 
@@ -278,8 +279,7 @@ def test_cancel_beside_expiry() -> None:
                         cancelled.add(task.number)
 
         together([add, cancel])
-        while timer.size():
-            time.sleep(0.001)
+        until(lambda: not timer.size())
     assert sorted([*runs.elements(), *cancelled]) == list(range(total))
 
 
@@ -304,9 +304,6 @@ def test_moving_beside_expiry() -> None:
                     timer.add(task)
 
         together([move] * 3)
-        deadline = time.monotonic() + 30
-        while timer.size() and time.monotonic() < deadline:
-            time.sleep(0.001)
-        assert timer.size() == 0
+        until(lambda: not timer.size())
     assert set(runs) == set(range(20))
     assert all(count <= 300 for count in runs.values())

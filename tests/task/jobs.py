@@ -2,8 +2,7 @@
 
 import json
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +12,7 @@ from flinkish.functions import CheckpointedFunction, SourceFunction
 from flinkish.operators import StreamOperator
 from flinkish.task import InputStatus, StreamTask
 from flinkish.task.channel import ElementChannel
+from tests.waiting import until
 
 
 class Tracing(StreamOperator):
@@ -97,14 +97,6 @@ class Counting(SourceFunction, CheckpointedFunction):
         self.next = int(state)
 
 
-def await_true(condition: Callable[[], object], seconds: float = 20) -> None:
-    """Return when ``condition()`` is true; fail after so many seconds."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"not true after {seconds} s"
-        time.sleep(0.001)
-
-
 class Running:
     """A task on a thread of its own, and what it raised."""
 
@@ -132,7 +124,7 @@ def running(*tasks: StreamTask) -> Iterator[list[Running]]:
     started = [Running(task) for task in tasks]
     try:
         for one in started:
-            await_true(lambda task=one.task: task.is_running or task.state.is_terminal)
+            until(lambda task=one.task: task.is_running or task.state.is_terminal)
         yield started
     finally:
         for one in started:

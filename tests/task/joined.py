@@ -17,7 +17,8 @@ from flinkish.task import (
     OneInputStreamTask,
 )
 from flinkish.task.in_flight import TaskSnapshot
-from tests.task.jobs import Output, Tracing, await_true
+from tests.task.jobs import Output, Tracing
+from tests.waiting import until
 
 NOTHING, END_OF_INPUT = InputStatus.NOTHING_AVAILABLE, InputStatus.END_OF_INPUT
 
@@ -78,7 +79,7 @@ class Joined(Rig):
 
     def settle(self) -> None:
         """Wait until the task has nothing to do."""
-        await_true(lambda: self.task._processor.mailbox.awaits_mail)
+        until(lambda: self.task._processor.mailbox.awaits_mail)
 
     def values(self) -> list[Any]:
         return [one.value for one in self.output.elements if isinstance(one, StreamRecord)]

@@ -23,7 +23,8 @@ from flinkish.task import (
     SourceStreamTask,
     StreamTask,
 )
-from tests.task.jobs import Counting, Running, await_true
+from tests.task.jobs import Counting, Running
+from tests.waiting import until
 
 KEYS = 7
 
@@ -129,7 +130,7 @@ def run(directory: Path, end: int, fail_at: int | None = None) -> list[BaseExcep
         started = [Running(task) for task in tasks.values()]
         coordinator.start()
         try:
-            await_true(
+            until(
                 lambda: (
                     any(one.error for one in started)
                     or not any(one.thread.is_alive() for one in started)

@@ -21,7 +21,8 @@ from flinkish.task import (
     TaskState,
 )
 from flinkish.task.in_flight import TaskSnapshot
-from tests.task.jobs import Counting, Tracing, await_true, running
+from tests.task.jobs import Counting, Tracing, running
+from tests.waiting import until
 
 
 class Committing(Tracing):
@@ -90,7 +91,7 @@ class Job:
 def test_what_came_last_is_covered_by_a_checkpoint_before_the_tasks_end(tmp_path: Path) -> None:
     job = Job(tmp_path)
     with job.coordinator, running(*job.tasks.values()) as started:
-        await_true(lambda: len(job.sink.waiting) == 5)
+        until(lambda: len(job.sink.waiting) == 5)
         assert job.tasks["left"].is_running  # its data have ended, and it waits
         assert job.written == []
         job.go.set()
@@ -106,9 +107,9 @@ def test_tasks_whose_data_have_ended_take_part_in_other_checkpoints(tmp_path: Pa
     """And a restart has nothing to do for them: their state says that they had finished."""
     job = Job(tmp_path)
     with job.coordinator, running(*job.tasks.values()):
-        await_true(lambda: len(job.sink.waiting) == 5)
+        until(lambda: len(job.sink.waiting) == 5)
         job.coordinator.trigger_checkpoint().result(20)
-        await_true(lambda: job.written == [0, 1, 2, 3, 4])
+        until(lambda: job.written == [0, 1, 2, 3, 4])
     stored = job.storage.load_latest()
     assert stored is not None
     finished = {name: TaskSnapshot.from_bytes(s).finished for name, s in stored.state.items()}
@@ -153,7 +154,7 @@ def test_tasks_fail_when_the_final_checkpoint_does(tmp_path: Path) -> None:
 def test_tasks_that_wait_fail_when_the_coordinator_is_shut_down(tmp_path: Path) -> None:
     job = Job(tmp_path)
     with running(*job.tasks.values()) as started:
-        await_true(lambda: len(job.sink.waiting) == 5)
+        until(lambda: len(job.sink.waiting) == 5)
         job.coordinator.shutdown()
         job.go.set()
         errors = job.errors(started)
@@ -165,7 +166,7 @@ def test_tasks_that_wait_fail_when_the_coordinator_is_shut_down(tmp_path: Path) 
 def test_tasks_that_wait_are_cancelled(tmp_path: Path) -> None:
     job = Job(tmp_path)
     with job.coordinator, running(*job.tasks.values()) as started:
-        await_true(lambda: len(job.sink.waiting) == 5)
+        until(lambda: len(job.sink.waiting) == 5)
         for task in job.tasks.values():
             task.cancel()
         assert job.errors(started) == [None] * 3

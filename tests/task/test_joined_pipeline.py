@@ -20,8 +20,9 @@ from flinkish.task import (
     TaskState,
 )
 from flinkish.task.in_flight import TaskSnapshot
-from tests.task.jobs import Counting, Tracing, await_true, running
+from tests.task.jobs import Counting, Tracing, running
 from tests.task.pipeline import SinkOutput
+from tests.waiting import until
 
 END = 1_500
 
@@ -64,12 +65,12 @@ def run(storage: FileSystemCheckpointStorage, options: CheckpointOptions, end: b
         with running(*tasks.values()):
             seen = len(operator.values)
             if end:
-                await_true(lambda: joined.state.is_terminal)
+                until(lambda: joined.state.is_terminal)
                 assert joined.state is TaskState.FINISHED
             else:
-                await_true(lambda: len(operator.values) > seen + 150)
+                until(lambda: len(operator.values) > seen + 150)
                 coordinator.trigger_checkpoint().result(20)
-                await_true(lambda: len(operator.values) > seen + 300)
+                until(lambda: len(operator.values) > seen + 300)
     return operator.values
 
 

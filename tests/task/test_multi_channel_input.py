@@ -20,8 +20,9 @@ from flinkish.task import (
     StopMode,
 )
 from flinkish.task.in_flight import TaskSnapshot
-from tests.task.jobs import await_true, running
+from tests.task.jobs import running
 from tests.task.joined import Joined, Rig
+from tests.waiting import until
 
 NOTHING = InputStatus.NOTHING_AVAILABLE
 END_OF_DATA, END_OF_INPUT = InputStatus.END_OF_DATA, InputStatus.END_OF_INPUT
@@ -117,12 +118,12 @@ def test_a_newer_barrier_frees_what_the_older_one_blocked() -> None:
         joined.settle()
         assert joined.values() == []
         joined.put(1, CheckpointBarrier(2, 0), "b")
-        await_true(lambda: joined.values() == ["a"])
+        until(lambda: joined.values() == ["a"])
         joined.put(2, CheckpointBarrier(1, 0), "c")
-        await_true(lambda: joined.values() == ["a", "c"])
+        until(lambda: joined.values() == ["a", "c"])
         joined.put(2, CheckpointBarrier(2, 0))
         joined.put(0, CheckpointBarrier(2, 0))
-        await_true(lambda: joined.values() == ["a", "c", "b"])
+        until(lambda: joined.values() == ["a", "c", "b"])
     assert joined.responder.declined == [(1, "CHECKPOINT_DECLINED_SUBSUMED")]
     assert joined.responder.states == {2: TaskSnapshot(b"2")}
     assert joined.output.elements[0] == CancelCheckpointMarker(1)
@@ -134,7 +135,7 @@ def test_a_marker_ends_the_alignment() -> None:
     with running(joined.task):
         joined.put(0, CheckpointBarrier(1, 0), "a")
         joined.put(1, CancelCheckpointMarker(1), CheckpointBarrier(1, 0))
-        await_true(lambda: joined.values() == ["a"])
+        until(lambda: joined.values() == ["a"])
     assert joined.responder.declined == [(1, "CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER")]
     assert joined.output.elements[0] == CancelCheckpointMarker(1)
 

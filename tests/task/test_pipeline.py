@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from flinkish.task import FileSystemCheckpointStorage
-from tests.task.jobs import await_true
 from tests.task.pipeline import expected, run
+from tests.waiting import until
 
 
 def newest(directory: Path) -> int:
@@ -50,7 +50,7 @@ def test_a_job_that_is_killed_goes_on_where_its_checkpoint_was(
         before = newest(tmp_path)
         with subprocess.Popen(command, env=environment) as job:
             wanted = before + random.randint(1, 4)
-            await_true(
+            until(
                 lambda job=job, wanted=wanted: newest(tmp_path) >= wanted or job.poll() is not None,
                 180,
             )

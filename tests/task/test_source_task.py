@@ -30,7 +30,8 @@ from flinkish.task import (
     TaskState,
 )
 from flinkish.task.checkpoint_lock import CheckpointLock
-from tests.task.jobs import Counting, Running, await_true, running
+from tests.task.jobs import Counting, Running, running
+from tests.waiting import until
 
 Context = SourceFunction.SourceContext
 WIDE = 10**9
@@ -99,7 +100,7 @@ def test_no_checkpoint_sees_a_hold_that_failed_half_way() -> None:
             with ctx.get_checkpoint_lock():
                 ctx.collect(self.next)
                 held.set()
-                await_true(lambda: not task._lock._gate.is_set())
+                until(lambda: not task._lock._gate.is_set())
                 raise ValueError("before the state")
 
     out, source = ElementChannel(), Halfway(5)
@@ -145,7 +146,7 @@ def test_cancelling_a_source_that_listens() -> None:
     source = Counting(WIDE)
     task = SourceStreamTask(source, ElementChannel(WIDE).output)
     with running(task) as (run,):
-        await_true(lambda: source.next > 10)
+        until(lambda: source.next > 10)
         task.cancel()
         assert run.join() is None
     assert not source.running
@@ -174,7 +175,7 @@ def test_a_source_that_waits_for_room_is_cancelled() -> None:
     source, out = Counting(WIDE), ElementChannel(2)
     task = SourceStreamTask(source, out.output)
     with running(task) as (run,):
-        await_true(lambda: len(out) == 2)
+        until(lambda: len(out) == 2)
         task.cancel()
         assert run.join() is None
     assert source.next == 2
@@ -288,10 +289,10 @@ def test_a_checkpoint_passes_a_source_that_waits_for_room() -> None:
     source, out = Counting(WIDE), ElementChannel(2)
     task = SourceStreamTask(source, out.output)
     with running(task):
-        await_true(lambda: len(out) == 2)
+        until(lambda: len(out) == 2)
         assert task.trigger_checkpoint_async(CheckpointMetaData(1, 0)).result(20) is True
         assert out.drain()[2:] == [CheckpointBarrier(1, 0)]
-        await_true(lambda: len(out) == 2)
+        until(lambda: len(out) == 2)
     assert task.statistics().back_pressured_time_ms >= 0
 
 
@@ -319,9 +320,9 @@ def test_a_source_starts_again_where_its_checkpoint_was(tmp_path: Path) -> None:
     source, out = Counting(WIDE), ElementChannel(WIDE)
     task = SourceStreamTask(source, out.output, checkpoint_storage=storage)
     with running(task):
-        await_true(lambda: source.next > 5)
+        until(lambda: source.next > 5)
         assert task.trigger_checkpoint_async(CheckpointMetaData(1, 0)).result(20) is True
-        await_true(lambda: source.next > 1000)
+        until(lambda: source.next > 1000)
     elements = out.drain()
     first = [one.value for one in elements[: elements.index(CheckpointBarrier(1, 0))]]
     again = Counting(first[-1] + 4)

@@ -21,7 +21,8 @@ from flinkish.task import (
     TaskState,
 )
 from flinkish.testing import TestProcessingTimeService
-from tests.task.jobs import Clock, Output, Script, Tracing, await_true, filled, running
+from tests.task.jobs import Clock, Output, Script, Tracing, filled, running
+from tests.waiting import until
 
 META = CheckpointMetaData(1, 10)
 
@@ -44,9 +45,9 @@ def test_without_input_the_task_waits_and_is_idle() -> None:
     script = Script(InputStatus.NOTHING_AVAILABLE)
     task = StreamTask(script, Output(), clock=clock)
     with running(task) as (run,):
-        await_true(lambda: script.calls == 1)
+        until(lambda: script.calls == 1)
         task.mailbox_executor.submit(lambda: clock.advance(5)).result(20)  # busy
-        await_true(lambda: task._processor.mailbox.awaits_mail)
+        until(lambda: task._processor.mailbox.awaits_mail)
         clock.advance(20)
         script.available.set_result(None)
         assert run.join() is None
@@ -64,7 +65,7 @@ def test_without_room_the_task_waits_and_is_back_pressured() -> None:
         script.available.set_result(None)
         task = StreamTask(script, output, clock=clock)
         with running(task) as (run,):
-            await_true(lambda task=task: task._processor.mailbox.awaits_mail)
+            until(lambda task=task: task._processor.mailbox.awaits_mail)
             clock.advance(30)
             output.room.set_result(None)
             assert run.join() is None
@@ -92,7 +93,7 @@ def test_no_wake_up_is_lost() -> None:
         for number in range(total):
             channel.output.emit(StreamRecord(number))
             if number % 7 == 0:
-                await_true(lambda: len(channel) == 0)
+                until(lambda: len(channel) == 0)
         channel.output.end_of_data()
         assert run.join() is None
     values = [one.value for one in out.drain() if isinstance(one, StreamRecord)]
@@ -227,7 +228,7 @@ def test_ctrl_c_ends_a_task_that_waits() -> None:
     task = StreamTask(Script(InputStatus.NOTHING_AVAILABLE), operator=operator)
 
     def interrupt() -> None:
-        await_true(lambda: task._processor.mailbox.awaits_mail)
+        until(lambda: task._processor.mailbox.awaits_mail)
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
@@ -259,7 +260,7 @@ def test_timers_are_deferred_to_the_mailbox() -> None:
     )
     with running(task) as (run,):
         clock.set_current_time(100)
-        await_true(lambda: fired)
+        until(lambda: fired)
     assert fired == [(100, run.thread.ident)]
 
 

@@ -32,7 +32,8 @@ from flinkish.task import (
     StreamTask,
     TaskState,
 )
-from tests.task.jobs import Output, Script, Tracing, await_true, filled, running
+from tests.task.jobs import Output, Script, Tracing, filled, running
+from tests.waiting import until
 
 META = CheckpointMetaData(1, 10)
 
@@ -45,9 +46,9 @@ def test_a_triggered_checkpoint_sends_its_barrier_and_takes_the_state(tmp_path: 
         operator, filled(1, 2, end=False).input, output, checkpoint_storage=storage
     )
     with running(task):
-        await_true(lambda: operator.count == 2)
+        until(lambda: operator.count == 2)
         assert task.trigger_checkpoint_async(META, CheckpointOptions()).result(20) is True
-        await_true(lambda: task.statistics().last_completed_checkpoint == 1)
+        until(lambda: task.statistics().last_completed_checkpoint == 1)
     assert output.elements == [StreamRecord(1), StreamRecord(2), CheckpointBarrier(1, 10)]
     assert operator.events[3:5] == ["snapshot 1", "complete 1"]
 

@@ -8,7 +8,8 @@ from flinkish.operators import OperatorEnvironment
 from flinkish.task import InputStatus, SourceStreamTask, StreamTask
 from flinkish.task.io_metrics import PerSecond, TaskIOMetrics
 from flinkish.testing import TestProcessingTimeService
-from tests.task.jobs import Clock, Counting, Output, Script, await_true, running
+from tests.task.jobs import Clock, Counting, Output, Script, running
+from tests.waiting import until
 
 
 def test_the_latency_of_mails_is_measured_from_the_first_mail_on() -> None:
@@ -23,13 +24,13 @@ def test_the_latency_of_mails_is_measured_from_the_first_mail_on() -> None:
     )
     measured = environment.metrics.snapshot
     with running(task) as (run,):
-        await_true(lambda: task._processor.mailbox.awaits_mail)
+        until(lambda: task._processor.mailbox.awaits_mail)
         assert not task._processor.metrics.is_latency_measurement_started
         task.mailbox_executor.submit(lambda: None).result(20)
         for second in (1, 2):
-            await_true(lambda second=second: clock.active_timer_timestamps == [second * 1000])
+            until(lambda second=second: clock.active_timer_timestamps == [second * 1000])
             clock.set_current_time(second * 1000)
-            await_true(lambda second=second: measured()["mailboxLatencyMs"]["count"] == second)
+            until(lambda second=second: measured()["mailboxLatencyMs"]["count"] == second)
         task.cancel()
         assert run.join() is None
     assert measured()["mailboxMailsPerSecond"]["count"] >= 2

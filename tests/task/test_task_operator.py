@@ -14,7 +14,8 @@ from flinkish.task import (
     StreamTask,
     TaskState,
 )
-from tests.task.jobs import Clock, Output, Script, Tracing, await_true, filled, running
+from tests.task.jobs import Clock, Output, Script, Tracing, filled, running
+from tests.waiting import until
 
 
 class Holding(Tracing):
@@ -67,11 +68,11 @@ def test_a_full_operator_gets_no_records_and_checkpoints_go_on() -> None:
     assert isinstance(operator, SupportsSoftBackpressure)
     task = OneInputStreamTask(operator, filled(1, 2, 3).input, output)
     with running(task) as (run,):
-        await_true(lambda: task._processor.mailbox.awaits_mail)
+        until(lambda: task._processor.mailbox.awaits_mail)
         assert operator.events == ["open", "element 1", "element 2"]
         assert task.trigger_checkpoint_async(CheckpointMetaData(1, 0)).result(20) is True
         operator.complete()
-        await_true(lambda: "element 3" in operator.events)
+        until(lambda: "element 3" in operator.events)
         operator.complete()
         operator.complete()
         assert run.join() is None
@@ -84,14 +85,14 @@ def test_waiting_for_a_full_operator_is_busy_time_and_for_the_output_comes_first
     clock, operator, output = Clock(), Holding(1), Output(available=False)
     task = OneInputStreamTask(operator, filled(1, end=False).input, output, clock=clock)
     with running(task) as (run,):
-        await_true(lambda: task._processor.mailbox.awaits_mail)
+        until(lambda: task._processor.mailbox.awaits_mail)
         clock.advance(100)
         output.room.set_result(None)
-        await_true(lambda: task.statistics().back_pressured_time_ms == 100)
+        until(lambda: task.statistics().back_pressured_time_ms == 100)
         task.trigger_checkpoint_async(CheckpointMetaData(1, 0)).result(20)  # it waits again
         clock.advance(1000)
         operator.complete()
-        await_true(lambda: values(output) == [1])
+        until(lambda: values(output) == [1])
         statistics = task.statistics()
         task.cancel()
         assert run.join() is None
@@ -113,7 +114,7 @@ def test_cancelling_ends_an_operator_that_yields(ending: bool) -> None:
     operator = Yielding(5)
     task = OneInputStreamTask(operator, filled(1).input, Output())
     with running(task) as (run,):
-        await_true(lambda: task._processor.mailbox.awaits_mail)
+        until(lambda: task._processor.mailbox.awaits_mail)
         task.cancel()
         assert run.join() is None
     assert task.state is TaskState.CANCELED

@@ -23,8 +23,9 @@ from flinkish.task import (
 )
 from flinkish.task.in_flight import TaskSnapshot
 from flinkish.testing import TestProcessingTimeService
-from tests.task.jobs import Output, Tracing, await_true, running
+from tests.task.jobs import Output, Tracing, running
 from tests.task.joined import Joined, Responder, Rig, elements
+from tests.waiting import until
 
 
 def unaligned(checkpoint_id: int = 1) -> CheckpointBarrier:
@@ -41,10 +42,10 @@ def test_a_barrier_overtakes_what_is_queued_while_there_is_no_room() -> None:
         seen = joined.operator.count
         joined.put(0, Watermark(3), unaligned(), "behind")
         joined.put(1, "d", unaligned(), "behind, too")
-        await_true(lambda: joined.responder.states)
+        until(lambda: joined.responder.states)
         assert joined.operator.count == seen == 1
         joined.output.room.set_result(None)
-        await_true(lambda: joined.operator.count == 6)
+        until(lambda: joined.operator.count == 6)
     state = joined.responder.states[1]
     assert state.operator == b"1"
     assert elements(state) == [["b", Watermark(3)], ["c", "d"]]
@@ -57,12 +58,12 @@ def test_what_comes_before_the_last_barrier_is_kept_and_processed() -> None:
     with running(joined.task):
         joined.settle()
         joined.put(0, unaligned(), "behind")
-        await_true(lambda: joined.values() == ["behind"])
+        until(lambda: joined.values() == ["behind"])
         joined.put(1, "before", Watermark(1), CheckpointBarrier(0, 0))
-        await_true(lambda: joined.values() == ["behind", "before"])
+        until(lambda: joined.values() == ["behind", "before"])
         assert joined.responder.states == {}
         joined.put(1, unaligned(), "behind, too")
-        await_true(lambda: joined.responder.states)
+        until(lambda: joined.responder.states)
     state = joined.responder.states[1]
     assert state.operator == b"0"
     assert elements(state) == [[], ["before", Watermark(1)]]
@@ -88,7 +89,7 @@ def test_barriers_that_are_queued_when_the_task_starts_overtake() -> None:
     joined.put(0, *range(10), unaligned())
     joined.put(1, unaligned())
     with running(joined.task):
-        await_true(lambda: joined.responder.states)
+        until(lambda: joined.responder.states)
     assert elements(joined.responder.states[1]) == [list(range(10)), []]
 
 
@@ -97,10 +98,10 @@ def test_an_overtaking_checkpoint_that_a_newer_one_ends_is_declined() -> None:
     with running(joined.task):
         joined.settle()
         joined.put(0, unaligned(1))
-        await_true(lambda: joined.operator.events[-1] == "snapshot 1")
+        until(lambda: joined.operator.events[-1] == "snapshot 1")
         joined.put(0, unaligned(2))
         joined.put(1, unaligned(1), unaligned(2))
-        await_true(lambda: 2 in joined.responder.states)
+        until(lambda: 2 in joined.responder.states)
     assert joined.responder.declined == [(1, "CHECKPOINT_DECLINED_SUBSUMED")]
     assert list(joined.responder.states) == [2]
 
@@ -116,14 +117,14 @@ def test_an_aligned_checkpoint_overtakes_when_its_time_is_over() -> None:
         joined.put(0, "a", "b", late)
         joined.put(1, "c")
         joined.settle()
-        await_true(lambda: 150 in clock.active_timer_timestamps)
+        until(lambda: 150 in clock.active_timer_timestamps)
         clock.set_current_time(149)
         joined.settle()
         assert "snapshot 1" not in joined.operator.events
         clock.set_current_time(150)
-        await_true(lambda: "snapshot 1" in joined.operator.events)
+        until(lambda: "snapshot 1" in joined.operator.events)
         joined.put(1, CheckpointBarrier(1, 100, alignment_timeout=50))  # does not wait at all
-        await_true(lambda: joined.responder.states)
+        until(lambda: joined.responder.states)
     first, second = elements(joined.responder.states[1])
     assert (first, second) == (["a", "b"], ["c"])
     assert joined.output.elements[0] == CheckpointBarrier(1, 100, True, 50)
@@ -136,7 +137,7 @@ def test_a_checkpoint_without_any_time_overtakes_at_once() -> None:
         joined.settle()
         for channel in (0, 1):
             joined.put(channel, "a", CheckpointBarrier(1, 100, alignment_timeout=0))
-        await_true(lambda: joined.responder.states)
+        until(lambda: joined.responder.states)
     assert elements(joined.responder.states[1]) == [["a"], ["a"]]
 
 
@@ -149,8 +150,8 @@ def test_a_checkpoint_that_is_in_time_stays_aligned() -> None:
     with running(joined.task):
         for channel in (0, 1):
             joined.put(channel, barrier)
-        await_true(lambda: joined.responder.states)
-        await_true(lambda: clock.active_timer_timestamps.count(150) == 2)
+        until(lambda: joined.responder.states)
+        until(lambda: clock.active_timer_timestamps.count(150) == 2)
         clock.set_current_time(200)
         joined.task.trigger_checkpoint_async(CheckpointMetaData(2, 0)).result(20)
     assert joined.output.elements[:2] == [barrier, CheckpointBarrier(2, 0)]
@@ -177,12 +178,12 @@ def test_channels_that_announce_nothing_have_the_timeout_from_their_first_barrie
     task.set_checkpoint_responder(responder)
     with running(task):
         channels[0].output.emit(CheckpointBarrier(1, 0, alignment_timeout=10))
-        await_true(lambda: 10 in clock.active_timer_timestamps)
+        until(lambda: 10 in clock.active_timer_timestamps)
         clock.set_current_time(10)
-        await_true(lambda: "snapshot 1" in operator.events)
+        until(lambda: "snapshot 1" in operator.events)
         channels[1].output.emit(StreamRecord("late"))
         channels[1].output.emit(CheckpointBarrier(1, 0, alignment_timeout=10))
-        await_true(lambda: responder.states)
+        until(lambda: responder.states)
     assert elements(responder.states[1]) == [[], ["late"]]
 
 
@@ -196,7 +197,7 @@ def test_elements_in_flight_come_first_after_a_restart() -> None:
     joined = Joined(state=state)
     joined.put(0, "new", Watermark(2))
     with running(joined.task):
-        await_true(lambda: joined.operator.events[-1] == "watermark 2")
+        until(lambda: joined.operator.events[-1] == "watermark 2")
     assert joined.operator.events[:4] == ["restore 3", "open", "element a", "element new"]
 
 
@@ -208,7 +209,7 @@ def test_elements_in_flight_that_were_not_read_yet_are_in_flight_again() -> None
         joined.settle()
         for channel in (0, 1):
             joined.put(channel, unaligned(2))
-        await_true(lambda: joined.responder.states)
+        until(lambda: joined.responder.states)
     snapshot = joined.responder.states[2]
     assert snapshot.operator == b"4"
     assert elements(snapshot) == [["a", "a", "new"], []]

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import CancelledError, wait
 from datetime import timedelta
 from itertools import pairwise
@@ -12,6 +12,7 @@ import pytest
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, IllegalStateError
 from flinkish.time import SystemProcessingTimeService
 from flinkish.time.processing_time_service import delay_until
+from tests.waiting import until
 
 LONG = 3_600_000
 
@@ -31,13 +32,6 @@ def service(errors: Errors) -> Iterator[SystemProcessingTimeService]:
     service = SystemProcessingTimeService(errors)
     yield service
     assert service.shutdown_and_await("10 seconds")
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen within 10 s"
-        time.sleep(0.001)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +72,7 @@ def test_an_earlier_timer_overtakes_the_one_that_is_waited_for(
     service: SystemProcessingTimeService,
 ) -> None:
     late = service.register_timer(service.get_current_processing_time() + LONG, lambda _: None)
-    eventually(lambda: service.pending == 1)
+    until(lambda: service.pending == 1)
     assert service.register_timer(0, lambda _: None).result(10) is None
     assert not late.done()
 
@@ -108,7 +102,7 @@ def test_fixed_rate_counts_from_the_first_time(service: SystemProcessingTimeServ
     """A.61: the timestamp is the previous one plus the period."""
     seen: list[int] = []
     future = service.schedule_at_fixed_rate(seen.append, 0, timedelta(milliseconds=2))
-    eventually(lambda: len(seen) >= 5)
+    until(lambda: len(seen) >= 5)
     assert future.cancel()
     count = len(seen)
     assert [b - a for a, b in pairwise(seen)] == [2] * (count - 1)
@@ -126,9 +120,9 @@ def test_fixed_delay_counts_from_the_end_of_the_call(service: SystemProcessingTi
         ended.append(service.get_current_processing_time())
 
     future = service.schedule_with_fixed_delay(slow, 1, 3)
-    eventually(lambda: len(ended) >= 4)
+    until(lambda: len(ended) >= 4)
     assert future.cancel()
-    eventually(lambda: len(ended) == len(seen))
+    until(lambda: len(ended) == len(seen))
     assert all(later >= end + 3 for end, later in zip(ended, seen[1:], strict=False))
 
 
@@ -151,7 +145,7 @@ def test_exceptions_go_to_the_handler_and_the_task_stays(
         raise ValueError("the callback failed")
 
     future = service.schedule_at_fixed_rate(fail, 0, 1)
-    eventually(lambda: len(calls) >= 3)
+    until(lambda: len(calls) >= 3)
     future.cancel()
     one = service.register_timer(0, fail)
     assert one.result(10) is None, "the handler has the error, not the future"
@@ -237,7 +231,7 @@ def test_shutdown_from_a_callback_does_not_wait_for_itself(
 ) -> None:
     answers: list[bool] = []
     service.register_timer(0, lambda _: answers.append(service.shutdown_and_await(LONG)))
-    eventually(lambda: answers == [False])
+    until(lambda: answers == [False])
 
 
 def test_a_service_that_was_never_used_has_no_thread(errors: Errors) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 import sys
 import threading
 import time
@@ -29,6 +30,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("default")
+
+# What a shell starts in the background ignores Ctrl-C, with all its children; tests send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_report_header() -> str:

@@ -2,11 +2,7 @@
 
 import asyncio
 import gc
-import os
-import signal
 import threading
-import traceback
-import warnings
 
 import pytest
 
@@ -14,6 +10,7 @@ from flinkish.common.errors import IllegalStateError
 from flinkish.operators import AsyncWaitOperator
 from flinkish.operators.async_loop import event_loop
 from flinkish.testing import OneInputStreamOperatorTestHarness
+from tests.forking import in_a_fork
 
 
 async def plus_one(value: int) -> list[int]:
@@ -35,8 +32,18 @@ def describe(frame: object) -> None:
     return None
 
 
-# Python 3.12 and later warn about what this script is about.
-warnings.filterwarnings("ignore", message=".*multi-threaded.*fork", category=DeprecationWarning)
+def child() -> None:
+    assert threading.active_count() == 1
+    with pytest.raises(IllegalStateError, match="was forked from it: open the operator in"):
+        loop.call(print)
+    with pytest.raises(IllegalStateError, match="was forked from it"):
+        loop.run(asyncio.sleep(0))
+    with pytest.raises(IllegalStateError):
+        harness.process_element(1)
+    work()
+    work()
+
+
 loop = event_loop(describe)
 parents = AsyncWaitOperator(plus_one, timeout=None)
 harness = OneInputStreamOperatorTestHarness(parents)
@@ -44,25 +51,7 @@ harness.open()
 harness.process_element(0)
 harness.end_input()
 for _ in range(5):
-    pid = os.fork()
-    if pid == 0:
-        signal.alarm(20)
-        try:
-            assert threading.active_count() == 1
-            with pytest.raises(IllegalStateError, match="was forked from it: open the operator in"):
-                loop.call(print)
-            with pytest.raises(IllegalStateError, match="was forked from it"):
-                loop.run(asyncio.sleep(0))
-            with pytest.raises(IllegalStateError):
-                harness.process_element(1)
-            work()
-            work()
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-    _, status = os.waitpid(pid, 0)
-    assert status == 0, f"the child ended with {status}"
+    in_a_fork(child)
 work()
 harness.process_element(1)
 harness.end_input()

@@ -1,15 +1,13 @@
 """A mailbox in a forked child: an error that says so, never a hang."""
 
-import os
-import signal
-import threading
-import warnings
 from collections.abc import Callable
 
 import pytest
 
 from flinkish.common.errors import IllegalStateError
 from flinkish.mailbox import Mail, MailboxProcessor, TaskMailbox
+from tests.forking import in_a_fork
+from tests.racing import meanwhile
 
 mailbox = TaskMailbox()
 mail = Mail(lambda: None, 0, "a mail")
@@ -17,15 +15,13 @@ mailbox.put(mail)
 processor = MailboxProcessor(lambda controller: None)
 executor = processor.main_mailbox_executor
 executor.execute(lambda: None)
-stop = threading.Event()
 
 
 def hammer() -> None:
     """Be within the lock as often as possible, so that a fork finds it held."""
-    while not stop.is_set():
-        for _ in range(100):
-            mailbox.put(mail)
-        mailbox.drain()
+    for _ in range(100):
+        mailbox.put(mail)
+    mailbox.drain()
 
 
 def refused(call: Callable[[], object]) -> None:
@@ -34,7 +30,6 @@ def refused(call: Callable[[], object]) -> None:
 
 
 def child() -> None:
-    signal.alarm(20)
     for call in (
         *(mailbox.take, mailbox.try_take, mailbox.try_take_from_batch, mailbox.create_batch),
         *(mailbox.quiesce, mailbox.close, mailbox.drain, mailbox.adopt),
@@ -54,27 +49,9 @@ def child() -> None:
     fresh._check()
 
 
-# Python 3.12 and later warn about what this script is about.
-warnings.filterwarnings("ignore", message=".*multi-threaded.*fork", category=DeprecationWarning)
-threads = [threading.Thread(target=hammer) for _ in range(2)]
-for thread in threads:
-    thread.start()
-for _ in range(20):
-    pid = os.fork()
-    if pid == 0:
-        try:
-            child()
-        except BaseException:
-            import traceback
-
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-    _, status = os.waitpid(pid, 0)
-    assert status == 0, f"the child ended with {status}"
-stop.set()
-for thread in threads:
-    thread.join()
+with meanwhile(hammer):
+    for _ in range(20):
+        in_a_fork(child)
 mailbox._check()
 mailbox.put(mail)
 assert mailbox.close() == [mail], "the parent goes on"

@@ -1,9 +1,8 @@
 """Connections and a fork: the parent's go on, the child starts afresh, and neither hangs."""
 
 import os
-import signal
 import threading
-import warnings
+from itertools import count
 
 import pytest
 
@@ -13,10 +12,10 @@ from flinkish.common.errors import ConnectionLostError
 from flinkish.rpc.connection import Connection
 from flinkish.rpc.io_thread import IoThread
 from flinkish.rpc.transport import Transport
+from tests.forking import in_a_fork
+from tests.racing import meanwhile
 from tests.rpc.transport_rig import SECRET, Recorder
 from tests.waiting import until
-
-warnings.filterwarnings("ignore", message=".*multi-threaded.*fork", category=DeprecationWarning)
 
 
 class Echo(Recorder):
@@ -29,16 +28,13 @@ server = Transport("server", there, secret=SECRET, host="127.0.0.1")
 client = Transport("client", here, secret=SECRET)
 address = server.listen()
 connection = client.dial(address).result(20)
-stop = threading.Event()
+calls = count()
 parent_incarnation = client.incarnation
 
 
 def hammer() -> None:
     """Send all the time, so that a fork finds locks held and a flush under way."""
-    call = 0
-    while not stop.is_set():
-        connection.send(FrameKind.ASK, 0, 0, call, b"x" * 200)
-        call += 1
+    connection.send(FrameKind.ASK, 0, 0, next(calls), b"x" * 200)
 
 
 def ask(connection: Connection, recorder: Recorder, call: int) -> None:
@@ -46,8 +42,12 @@ def ask(connection: Connection, recorder: Recorder, call: int) -> None:
     until(lambda: any(frame[4] == call for frame in recorder.sinks[connection].frames))
 
 
+def grandchild() -> None:
+    ask(client.dial(address).result(20), here, 2**41)
+    client.close().result(20)
+
+
 def child() -> None:
-    signal.alarm(30)
     assert IoThread._current is None
     assert threading.active_count() == 1
     with pytest.raises(ConnectionLostError, match="made by the parent process before a fork"):
@@ -60,38 +60,16 @@ def child() -> None:
     fresh = client.dial(address).result(20)
     assert fresh is not connection
     ask(fresh, here, 2**40 + os.getpid())
-    grandchild = os.fork()
-    if grandchild == 0:
-        ask(client.dial(address).result(20), here, 2**41)
-        client.close().result(20)
-        os._exit(0)
-    _, status = os.waitpid(grandchild, 0)
-    assert status == 0
+    in_a_fork(grandchild)
     ask(fresh, here, 2**42)
     client.close().result(20)
     server.close().result(20)
     until(lambda: threading.active_count() == 1)
 
 
-threads = [threading.Thread(target=hammer) for _ in range(2)]
-for thread in threads:
-    thread.start()
-for _ in range(10):
-    pid = os.fork()
-    if pid == 0:
-        try:
-            child()
-        except BaseException:
-            import traceback
-
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-    _, status = os.waitpid(pid, 0)
-    assert status == 0, f"the child ended with {status}"
-stop.set()
-for thread in threads:
-    thread.join()
+with meanwhile(hammer):
+    for _ in range(10):
+        in_a_fork(child)
 assert not here.lost, "the parent's connection goes on"
 ask(connection, here, 2**50)
 client.close().result(20)

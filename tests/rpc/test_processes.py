@@ -18,6 +18,7 @@ from flinkish.common.errors import (
     RpcConnectionError,
 )
 from flinkish.rpc import RpcService
+from tests.forking import in_a_fork
 
 from .rig import SOON, CounterGateway, started
 
@@ -75,21 +76,6 @@ def test_a_stopped_peer_is_waited_for(peer: tuple[subprocess.Popen[str], str]) -
         assert gateway.value() == 5  # the late one was carried out, too
 
 
-def in_a_fork(check: Any) -> None:
-    """Run it in a forked child, which must end well."""
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            check()
-            status = 0
-        finally:
-            os._exit(status)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
-
-
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_forked_child_is_told(peer: tuple[subprocess.Popen[str], str]) -> None:
     """And can make a service of its own."""
     _, address = peer

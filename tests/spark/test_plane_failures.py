@@ -7,7 +7,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,6 +24,8 @@ from flinkish.spark.control_plane import ControlPlane, WorkerPlane
 from flinkish.spark.limits import Concurrency
 from flinkish.spark.limits.endpoint import PermitsEndpoint
 from flinkish.spark.limits.permits import LEASE_NS, PermitLedger
+from tests.forking import in_a_fork
+from tests.racing import meanwhile
 from tests.spark.plane_worker import REQUEST, SiteGateway
 from tests.spark.test_plane_ledger import FIRST, attempt
 from tests.spark.test_plane_rpc import SOON
@@ -177,46 +178,27 @@ def test_a_worker_that_is_frozen_is_gone_after_a_while_and_comes_back(
         until(plane.workers)
 
 
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_forked_child_is_a_worker_of_its_own(plane: ControlPlane, worker: WorkerPlane) -> None:
     handle = plane.handle()
+
+    def child() -> None:
+        mine = handle.worker()
+        assert mine is not worker
+        with mine.task("map", attempt(partition=1)) as task:
+            task.count("rows", 5)
+
     with worker.task("map", FIRST):
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                mine = handle.worker()
-                assert mine is not worker
-                with mine.task("map", attempt(partition=1)) as task:
-                    task.count("rows", 5)
-                status = 0
-            finally:
-                os._exit(status)
-        _, status = os.waitpid(child, 0)
-        assert os.waitstatus_to_exitcode(status) == 0
+        in_a_fork(child)
         until(lambda: [info.pid for info in plane.workers()] == [os.getpid()])
         assert plane.counters()["map"][1] == {"rows": 5}
 
 
 def test_a_last_report_is_last(plane: ControlPlane, worker: WorkerPlane) -> None:
     """W2: whatever makes workers hurry meanwhile, figures are exact when a task has ended."""
-    over = threading.Event()
-
-    def hurry() -> None:
-        while not over.is_set():
-            worker.beat().result(SOON)
-
-    threads = [threading.Thread(target=hurry) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    try:
+    with meanwhile(lambda: worker.beat().result(SOON)):
         for epoch in range(100):
             with worker.task("map", attempt(epoch=epoch, task=100 + epoch)) as task:
                 task.count("rows", 1)
                 task.count("rows", 2)
             assert plane.counters()["map"][0]["rows"] == 3 * (epoch + 1)
             assert plane.workers()[0].tasks == ()
-    finally:
-        over.set()
-        for thread in threads:
-            thread.join()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import sys
 import threading
 import time
 from collections import Counter
@@ -18,6 +17,7 @@ from flinkish.common.elements import StreamRecord, Watermark
 from flinkish.functions import AsyncCallbackFunction, AsyncRetryStrategy, ResultFuture
 from flinkish.operators import AsyncWaitOperator
 from flinkish.task import CheckpointMetaData, FileSystemCheckpointStorage, OneInputStreamTask
+from tests.racing import switched_every
 from tests.task.jobs import Output, filled, running
 from tests.waiting import until
 
@@ -28,11 +28,8 @@ COUNT = 3_000
 
 @pytest.fixture(autouse=True)
 def _eager_threads() -> Iterator[None]:
-    """Switch threads a hundred times as often."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(5e-5)
-    yield
-    sys.setswitchinterval(before)
+    with switched_every(5e-5):
+        yield
 
 
 def values(output: Output) -> list[Any]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -17,6 +15,7 @@ from flinkish.purgatory import (
     SystemTimer,
     TimerTask,
 )
+from tests.racing import switched_every, together
 from tests.waiting import until
 
 pytestmark = pytest.mark.stress
@@ -24,35 +23,8 @@ pytestmark = pytest.mark.stress
 
 @pytest.fixture(autouse=True)
 def _eager_threads() -> Iterator[None]:
-    """Switch threads a thousand times as often."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(5e-6)
-    yield
-    sys.setswitchinterval(before)
-
-
-def together(calls: list[Callable[[], object]]) -> list[object]:
-    """Do all calls on threads of their own, beginning at once; what they returned."""
-    barrier = threading.Barrier(len(calls))
-    results: list[object] = [None] * len(calls)
-    errors: list[BaseException] = []
-
-    def run(at: int) -> None:
-        barrier.wait(30)
-        try:
-            results[at] = calls[at]()
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(at,)) for at in range(len(calls))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert not any(thread.is_alive() for thread in threads), "a thread is stuck"
-    if errors:
-        raise errors[0]
-    return results
+    with switched_every(5e-6):
+        yield
 
 
 class Counted(DelayedOperation):
@@ -116,7 +88,7 @@ def test_twenty_threads_lose_no_completion() -> None:
             for operation in random.sample(operations, len(operations)):
                 attempt(operation)
 
-        together([attempt_all] * attempts)
+        together(*[attempt_all] * attempts)
         assert [operation.completions for operation in operations] == [1] * len(operations)
 
 
@@ -144,7 +116,7 @@ def test_all_ways_to_complete_at_once(seed: int) -> None:
                 operation.cancel,
             ]
             calls = chance.sample(ways, 5)
-            results = together(calls)
+            results = together(*calls)
             operation.force_complete()
             won = [
                 result
@@ -182,7 +154,7 @@ def test_shutdown_beside_everything() -> None:
                     home.check_and_complete(number)
             taken.extend(mine)  # one step
 
-        together([watch, watch, watch, home.shutdown])
+        together(watch, watch, watch, home.shutdown)
         home.shutdown()
         assert Counter(operation.completions for operation in taken) in ({1: len(taken)}, {})
         assert home.watched() == home.num_delayed() == 0
@@ -212,7 +184,7 @@ def test_a_crowd_of_keys() -> None:
                 operation.force_complete()
             operations.extend(mine)
 
-        together([lambda seed=seed: mill(seed) for seed in range(4)])
+        together(*(lambda seed=seed: mill(seed) for seed in range(4)))
         assert home.statistics().watched == home.statistics().delayed == 0
         home._check()
     # What the reaper completes has ended by now; before, it may be in `on_complete`.
@@ -246,7 +218,7 @@ def test_circles_of_operations() -> None:
                 home.try_complete_else_watch(operation, [operation.at])
             for operation in operations:
                 operation.open = operation.completable = True
-            together([lambda at=at: home.check_and_complete(at) for at in range(ring)])
+            together(*(lambda at=at: home.check_and_complete(at) for at in range(ring)))
             assert [operation.completions for operation in operations] == [1] * ring
         assert home.watched() == 0
 
@@ -278,7 +250,7 @@ def test_cancel_beside_expiry() -> None:
                     if task.cancel():
                         cancelled.add(task.number)
 
-        together([add, cancel])
+        together(add, cancel)
         until(lambda: not timer.size())
     assert sorted([*runs.elements(), *cancelled]) == list(range(total))
 
@@ -303,7 +275,7 @@ def test_moving_beside_expiry() -> None:
                 for task in tasks:
                     timer.add(task)
 
-        together([move] * 3)
+        together(*[move] * 3)
         until(lambda: not timer.size())
     assert set(runs) == set(range(20))
     assert all(count <= 300 for count in runs.values())

@@ -1,13 +1,10 @@
 """Real threads on one timer heap: no timer is lost and none comes out twice."""
 
-import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 
 from flinkish._core.timer_heap import TimerHeap
+from tests.racing import together
 
 pytestmark = pytest.mark.stress
 
@@ -16,18 +13,6 @@ ROUNDS = 40
 ROWS = 2_000
 SPAN = 1_000
 GROUPS = 3
-
-
-def together(works: list[Callable[[], np.ndarray]]) -> list[np.ndarray]:
-    """Run each in a thread of its own, all from the same moment on."""
-    start = threading.Barrier(len(works))
-
-    def run(work: Callable[[], np.ndarray]) -> np.ndarray:
-        start.wait()
-        return work()
-
-    with ThreadPoolExecutor(len(works)) as pool:
-        return list(pool.map(run, works))
 
 
 def timers(batches: list[tuple[np.ndarray, ...]]) -> np.ndarray:
@@ -91,7 +76,7 @@ def test_batches_from_many_threads(rng: np.random.Generator) -> None:
         return np.empty(0, np.int64)
 
     writers = [lambda writer=writer: write(writer) for writer in range(WRITERS)]
-    added = np.concatenate(together([*writers, poll, poll, look]))
+    added = np.concatenate(together(*writers, poll, poll, look))
     heap._check()
     polled += [heap.take_key_group(group) for group in range(GROUPS)]
     assert len(heap) == 0
@@ -106,9 +91,9 @@ def test_the_same_batch_from_many_threads_is_added_and_removed_once(
     stamps = rng.integers(0, 100, 20_000)
     keys = np.arange(20_000, dtype=np.uint32)
     for _ in range(10):
-        counts = together([lambda: np.array(heap.add_many(stamps, keys))] * WRITERS)
+        counts = together(*[lambda: np.array(heap.add_many(stamps, keys))] * WRITERS)
         assert sorted(map(int, counts)) == [0] * (WRITERS - 1) + [20_000]
-        counts = together([lambda: np.array(heap.remove_many(stamps, keys))] * WRITERS)
+        counts = together(*[lambda: np.array(heap.remove_many(stamps, keys))] * WRITERS)
         assert sorted(map(int, counts)) == [0] * (WRITERS - 1) + [20_000]
     heap._check()
 
@@ -129,7 +114,7 @@ def test_clearing_while_others_write() -> None:
             heap._check()
         return keys
 
-    together([write, write, clear])
+    together(write, write, clear)
     heap.clear()
     assert len(heap) == 0
 
@@ -159,5 +144,5 @@ def test_columns_that_change_while_they_are_read(rng: np.random.Generator) -> No
             done.append(True)
         return keys
 
-    together([change, use])
+    together(change, use)
     assert len(heap) <= 50 * 7 * 4

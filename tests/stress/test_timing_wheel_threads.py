@@ -1,32 +1,18 @@
 """Real threads on one timing wheel: no timer is lost and none comes out twice."""
 
-import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
 import numpy as np
 import pytest
 
 from flinkish._core.timing_wheel import TimingWheel
+from tests.racing import together
 
 pytestmark = pytest.mark.stress
 
 WRITERS = 4
 ROUNDS = 30
 ROWS = 1_000
-
-
-def together(*works: Callable[[], list[int]]) -> list[list[int]]:
-    """Run each in a thread of its own, all from the same moment on."""
-    start = threading.Barrier(len(works))
-
-    def run(work: Callable[[], list[int]]) -> list[int]:
-        start.wait(30)
-        return work()
-
-    with ThreadPoolExecutor(len(works)) as pool:
-        return list(pool.map(run, works))
 
 
 def test_every_timer_comes_out_or_is_cancelled(rng: np.random.Generator) -> None:

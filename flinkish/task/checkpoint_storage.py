@@ -16,10 +16,8 @@ import secrets
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.fs as pafs
 
 from flinkish._core.codec import CorruptFrame, frame_header, seal, unseal
@@ -28,8 +26,8 @@ from flinkish.common.errors import (
     CheckpointStorageError,
     CorruptStateError,
     IllegalArgumentError,
-    MissingDependencyError,
 )
+from flinkish.common.file_systems import file_system_of
 
 __all__ = ["DamagedCheckpointWarning", "FileSystemCheckpointStorage", "StoredCheckpoint"]
 
@@ -74,7 +72,7 @@ class FileSystemCheckpointStorage:
             )
         self._retain = retain
         self._path = os.fspath(path)
-        self._fs, self._directory = _file_system(self._path)
+        self._fs, self._directory = file_system_of(self._path, "a checkpoint directory")
         try:
             self._fs.create_dir(self._directory, recursive=True)
             probe = f"{self._directory}/{_UNFINISHED}{secrets.token_hex(8)}"
@@ -215,21 +213,3 @@ def _check(checkpoint_id: int, state: Mapping[str, bytes]) -> None:
             raise ArgumentTypeError(
                 f"state of a checkpoint is bytes by name, not {type(blob).__name__} by {name!r}"
             )
-
-
-def _file_system(path: str) -> tuple[pafs.FileSystem, str]:
-    """The file system of a path or URI, and the path there."""
-    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", path):
-        return pafs.LocalFileSystem(), str(Path(path).absolute())
-    try:
-        file_system, directory = pafs.FileSystem.from_uri(path)
-    except pa.ArrowInvalid:
-        try:
-            import fsspec.core
-        except ImportError as error:
-            raise MissingDependencyError.of(
-                "fsspec", feature=f"a checkpoint directory like {path!r}"
-            ) from error
-        inner, directory = fsspec.core.url_to_fs(path)
-        file_system = pafs.PyFileSystem(pafs.FSSpecHandler(inner))
-    return file_system, directory.rstrip("/")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from flinkish.common.errors import MissingDependencyError
+from flinkish.common.file_systems import file_system_of
 
 __all__ = ["SUFFIX", "Place", "SegmentFile"]
 
@@ -32,7 +30,7 @@ class Place:
 
     def __init__(self, path: str | os.PathLike[str], below: str = "") -> None:
         self.path = os.fspath(path)
-        self.file_system, root = _resolve(self.path)
+        self.file_system, root = file_system_of(self.path, "a ledger in a directory")
         self.directory = f"{root}/{below}" if below else root
 
     @property
@@ -84,21 +82,3 @@ class Place:
 
 def _seconds(found: pafs.FileInfo) -> float:
     return (found.mtime_ns or 0) / 1e9
-
-
-def _resolve(path: str) -> tuple[pafs.FileSystem, str]:
-    """The file system of a path or URI, pyarrow's or else fsspec's, and the path there."""
-    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", path):
-        return pafs.LocalFileSystem(), str(Path(path).absolute())
-    try:
-        file_system, directory = pafs.FileSystem.from_uri(path)
-    except pa.ArrowInvalid:
-        try:
-            import fsspec.core
-        except ImportError as error:
-            raise MissingDependencyError.of(
-                "fsspec", feature=f"a ledger in a directory like {path!r}"
-            ) from error
-        inner, directory = fsspec.core.url_to_fs(path)
-        file_system = pafs.PyFileSystem(pafs.FSSpecHandler(inner))
-    return file_system, directory.rstrip("/")

@@ -190,10 +190,9 @@ class TwoInputRun(OperatorRun):
     def process(self, payloads: Iterable[bytes]) -> None:
         """Hand packed rows to the function: the first input's, then the second's, or by time."""
         batches: tuple[list[pa.RecordBatch], list[pa.RecordBatch]] = ([], [])
-        for payload in payloads:
-            number = payload[-1]
-            schema = self._inputs[number - 1].packed_schema
-            batches[number - 1].append(unpack_payload(memoryview(payload)[:-1], schema))
+        payloads = list(payloads)
+        for payload, batch in zip(payloads, self.unpack(payloads), strict=True):
+            batches[payload[-1] - 1].append(batch)
         if self._inputs[1].is_broadcast:
             self._hand_over_broadcast(batches[1])
             batches[1].clear()
@@ -252,13 +251,17 @@ class TwoInputRun(OperatorRun):
         for start in range(0, len(rows), _BLOCK):
             stop = min(start + _BLOCK, len(rows))
             block = inputs[start:stop]
-            values = {}
+            found = {}
             for number, reader in readers.items():
                 first = taken[number]
                 taken[number] += int(np.count_nonzero(block == number))
-                values[number] = iter(reader.rows(first, taken[number]))
-            mixed = [next(values[number]) for number in block.tolist()]
-            self.engine.process_batch(mixed, rows[start:stop], times[start:stop], block)
+                if taken[number] > first:
+                    found[number] = reader.rows(first, taken[number])
+            values, *others = found.values()
+            if others:
+                turns = {number: iter(own) for number, own in found.items()}
+                values = [next(turns[number]) for number in block.tolist()]
+            self.engine.process_batch(values, rows[start:stop], times[start:stop], block)
 
     def _hand_over_broadcast(self, batches: list[pa.RecordBatch]) -> None:
         plan = self._inputs[1]

@@ -48,6 +48,7 @@ WITHOUT_SPARK = (
     "test_async_operator.py",
     "test_async_task.py",
     "test_task_input.py",
+    "test_two_input_run.py",
     "test_task_output.py",
     "test_spark_task.py",
 )

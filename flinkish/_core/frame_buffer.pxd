@@ -65,7 +65,6 @@ cdef class FrameBuffer:
     cdef unsigned long long put_bytes
     cdef unsigned long long lacked # puts that had to wait for credit
     cdef Py_ssize_t exports
-    cdef Py_ssize_t shape
 
     # Put a frame of the application and see that it goes out when `flush` is set; errors as of
     # `send`.  Requests wait for credit, `timeout_ms` at most (-1: the connection's own limit).

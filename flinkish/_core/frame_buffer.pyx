@@ -1,6 +1,8 @@
 """Frames on their way out of the process: coalesced, bounded by byte credits."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport (
+    PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer,
+)
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
 from libc.string cimport memcpy
 
@@ -296,20 +298,9 @@ cdef class FrameBuffer:
         return more
 
     def __getbuffer__(self, Py_buffer* view, int flags):
-        if flags & 0x0001:    # PyBUF_WRITABLE
-            raise BufferError("what goes out is read only")
-        self.shape = <Py_ssize_t>(self.taken - self.sent)
-        view.buf = self.outgoing.base + self.sent
-        view.obj = self
-        view.len = self.shape
-        view.readonly = 1
-        view.itemsize = 1
-        view.format = NULL
-        view.ndim = 1
-        view.shape = &self.shape
-        view.strides = NULL
-        view.suboffsets = NULL
-        view.internal = NULL
+        PyBuffer_FillInfo(
+            view, self, self.outgoing.base + self.sent, <Py_ssize_t>(self.taken - self.sent), 1, flags
+        )
         self.exports += 1
 
     def __releasebuffer__(self, Py_buffer* view):

@@ -93,7 +93,6 @@ cdef class FrameCutter:
     cdef readonly unsigned long long frames    # passed so far
     cdef readonly size_t left            # bytes of the last piece that were not looked at
     cdef Py_ssize_t exports
-    cdef Py_ssize_t shape
     cdef list control                    # frames of the connection that nobody has taken yet
 
     # Cut `n` bytes; how many frames were passed.

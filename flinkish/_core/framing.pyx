@@ -3,7 +3,7 @@
 import enum
 
 from cpython.buffer cimport (
-    PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer,
+    PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer,
 )
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport UINT32_MAX
@@ -307,18 +307,7 @@ cdef class FrameCutter:
         cdef size_t n = 0 if self.broken or self.wanted == 0 else self.wanted - self.held
         if n == 0:
             raise BufferError("no large frame is coming in")
-        self.shape = <Py_ssize_t>n
-        view.buf = self.partial.base + self.held
-        view.obj = self
-        view.len = self.shape
-        view.readonly = 0
-        view.itemsize = 1
-        view.format = NULL
-        view.ndim = 1
-        view.shape = &self.shape
-        view.strides = NULL
-        view.suboffsets = NULL
-        view.internal = NULL
+        PyBuffer_FillInfo(view, self, self.partial.base + self.held, <Py_ssize_t>n, 0, flags)
         self.exports += 1
 
     def __releasebuffer__(self, Py_buffer* view):

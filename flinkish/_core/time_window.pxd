@@ -3,7 +3,7 @@
 # The one kind of window that the floor knows: assigners make many of them, and the loop of the
 # window operator makes and takes them apart without a call of Python.  Immutable.
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport INT64_MAX, int64_t
 
 
 cdef class TimeWindow:
@@ -17,4 +17,5 @@ cdef TimeWindow time_window(int64_t start, int64_t end)
 cdef int64_t window_start(int64_t timestamp, int64_t offset, int64_t size) noexcept nogil
 
 # The sum, or the largest number of 64 bits when it would be beyond (Flink: C.5).  `more` >= 0.
-cdef int64_t later(int64_t timestamp, int64_t more) noexcept nogil
+cdef inline int64_t later(int64_t timestamp, int64_t more) noexcept nogil:
+    return timestamp + more if timestamp <= INT64_MAX - more else INT64_MAX

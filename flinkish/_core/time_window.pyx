@@ -1,7 +1,6 @@
 """Windows of time; described in ``time_window.pxd``."""
 
 cdef int64_t LOWEST = <int64_t>(<unsigned long long>1 << 63)
-cdef int64_t HIGHEST = 0x7FFFFFFFFFFFFFFF
 
 
 cdef TimeWindow time_window(int64_t start, int64_t end):
@@ -23,10 +22,6 @@ cdef int64_t window_start(int64_t timestamp, int64_t offset, int64_t size) noexc
     if past < 0:
         past += size
     return timestamp - past if timestamp >= LOWEST + past else LOWEST
-
-
-cdef int64_t later(int64_t timestamp, int64_t more) noexcept nogil:
-    return timestamp + more if timestamp <= HIGHEST - more else HIGHEST
 
 
 cdef class TimeWindow:

@@ -18,6 +18,7 @@ from flinkish._core.state_rows cimport (
     table_add_timer,
     table_poll_timer,
 )
+from flinkish._core.time_window cimport later
 from flinkish._core.timers cimport Timer
 from flinkish._core.values cimport TAG_BYTES, TAG_CHAIN, TAG_EMPTY
 from flinkish._core.window_accumulators cimport record_add, record_merge
@@ -46,7 +47,7 @@ cdef inline uint32_t first_session(Sessions* sessions, uint32_t row) noexcept no
 
 cdef inline int64_t forgotten_at(Sessions* sessions, int64_t end) noexcept nogil:
     """When a session with this end is forgotten; INT64_MAX: never."""
-    return INT64_MAX if end - 1 > INT64_MAX - sessions.lateness else end - 1 + sessions.lateness
+    return later(end - 1, sessions.lateness)
 
 
 cdef int watch(Sessions* sessions, uint32_t row, int64_t time, uint32_t service) noexcept nogil:

@@ -12,7 +12,10 @@
 # Ends are what names a window: ends are `unit` apart.  All times are ms below SHAPE_LIMIT either
 # way, lengths likewise, so that sums of a few do not overflow; only a lateness may be larger.
 
-from libc.stdint cimport INT64_MAX, int64_t
+from libc.stdint cimport int64_t
+
+from flinkish._core.civil cimport floor_div
+from flinkish._core.time_window cimport later
 
 cdef enum:
     SHAPE_LIMIT = 0x1000000000000000  # 2**60
@@ -25,11 +28,6 @@ cdef struct Shape:
     int64_t cycle                # of cumulative windows: the longest size; else 0
     int64_t lateness
     double inverse               # 1 / unit
-
-cdef inline int64_t floor_div(int64_t a, int64_t b) noexcept nogil:
-    cdef int64_t quotient = a // b
-    # C's rounds towards zero, Python's down; this is right for either.
-    return quotient - (quotient * b > a)
 
 # The quotient, by a product of doubles where it is exact but for one.
 cdef inline int64_t unit_of(const Shape* shape, int64_t time) noexcept nogil:
@@ -78,7 +76,7 @@ cdef inline int64_t window_begin(const Shape* shape, int64_t end) noexcept nogil
 
 # When a window is forgotten (Flink: C.5); INT64_MAX: never.
 cdef inline int64_t cleanup_time(const Shape* shape, int64_t end) noexcept nogil:
-    return INT64_MAX if end - 1 > INT64_MAX - shape.lateness else end - 1 + shape.lateness
+    return later(end - 1, shape.lateness)
 
 # The end of the last window that is due at a watermark, `below` it in steps of `unit`: the
 # greatest of below, below - unit, ... with end - 1 <= watermark.

@@ -65,10 +65,7 @@ cdef class IntervalJoin(KeyedProcess):
         super().__init__(table, timers, process_element, None, tag_type, event_domain,
                          processing_domain)
         for one in (left, right):
-            if (<JoinInput>one).cell >= <uint32_t>len(self.table.cells):
-                raise ValueError(
-                    f"there is no cell {(<JoinInput>one).cell}, only {len(self.table.cells)}"
-                )
+            self.table.check_cell((<JoinInput>one).cell)
         self.left = left
         self.right = right
         self.pair = JoinContext()
@@ -106,10 +103,7 @@ cdef class IntervalJoin(KeyedProcess):
         except (MemoryError, RecursionError):
             raise
         except Exception as error:
-            raise self.table.not_serializable(
-                f"a join was given a value of type {type(value).__name__}, which cannot be kept: "
-                f"{error}; join what can be pickled"
-            ) from error
+            raise self.table.unkeepable("a join", value, error) from error
         segment_raise(table_append(&self.table.table, self.table.current, own.cell, TAG_EMPTY, 0,
                                    b"", out.tag, out.size, out.data, time, NO_ROW))
         return 0

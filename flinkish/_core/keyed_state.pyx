@@ -103,10 +103,7 @@ cdef class StateHandle:
         except (MemoryError, RecursionError):
             raise
         except Exception as error:
-            raise self.table.not_serializable(
-                f"the state {self.name!r} was given a value of type {type(value).__name__}, which "
-                f"cannot be kept: {error}; keep what can be pickled"
-            ) from error
+            raise self.table.unkeepable(f"the state {self.name!r}", value, error) from error
 
     cdef object encode_key(self, object key, Encoded* out):
         try:

@@ -29,8 +29,7 @@ def visit_keys(StateTable table not None, uint32_t cell, function):
     cdef uint32_t row
     cdef list rows = []
     table.check_open()
-    if cell >= <uint32_t>len(table.cells):
-        raise ValueError(f"there is no cell {cell}, only {len(table.cells)}")
+    table.check_cell(cell)
     for row in range(header_of(&table.table).rows):
         if row_at(&table.table, row).tag not in (TAG_EMPTY, TAG_SCOPED) \
                 and cell_at(&table.table, row, cell).tag != TAG_EMPTY:

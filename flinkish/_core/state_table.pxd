@@ -18,8 +18,12 @@ cdef class StateTable:
     cdef public object illegal_type
     cdef public object not_serializable     #   a value that cannot be pickled
 
-    # `illegal_state` when nothing is open.
+    # `illegal_state` when nothing is open; ValueError for a cell that was not added.
     cdef int check_open(self) except -1
+    cdef int check_cell(self, uint32_t cell) except -1
+
+    # The error for a value that cannot be kept because of another one; `keeper` was given it.
+    cdef object unkeepable(self, str keeper, object value, object error)
 
     # Make `key` (within `namespace`, unless that is None) the current key.
     cdef int select(self, object key, object namespace, uint32_t key_group) except -1

@@ -141,6 +141,17 @@ cdef class StateTable:
             raise self.illegal_state("this table is closed; open it with `map`, or make a new one")
         return 0
 
+    cdef int check_cell(self, uint32_t cell) except -1:
+        if cell >= <uint32_t>len(self.cells):
+            raise ValueError(f"there is no cell {cell}, only {len(self.cells)}")
+        return 0
+
+    cdef object unkeepable(self, str keeper, object value, object error):
+        return self.not_serializable(
+            f"{keeper} was given a value of type {type(value).__name__}, which cannot be kept: "
+            f"{error}; use what can be pickled"
+        )
+
     # --- cells
 
     def add_cell(self, description):

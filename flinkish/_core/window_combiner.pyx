@@ -7,7 +7,7 @@ import numpy as np
 
 from flinkish._core.memory cimport segment_raise
 from flinkish._core.window_accumulators cimport WordColumns, records_add
-from flinkish._core.window_engine cimport read_shape
+from flinkish._core.window_engine cimport check_elements, read_shape
 from flinkish._core.window_groups cimport (
     GroupName,
     group_name,
@@ -17,7 +17,7 @@ from flinkish._core.window_groups cimport (
     groups_init,
     groups_release,
 )
-from flinkish._core.window_shapes cimport SHAPE_LIMIT, pane_begin, pane_of
+from flinkish._core.window_shapes cimport pane_begin, pane_of
 
 cdef enum:
     BLOCK = 1024            # rows of which groups and values are worked on in the cache
@@ -45,17 +45,11 @@ cdef class PaneCombiner:
         of each pane (uint32), ``begins`` when it begins (int64), ``records`` uint8 of (panes,
         stride).  Elements are numbered from 1.
         """
-        cdef Py_ssize_t count = columns.rows, at
-        cdef bint good = True
+        cdef Py_ssize_t count = columns.rows
         cdef int status
         if keys.shape[0] != count or times.shape[0] != count:
             raise ValueError(f"{count} elements need as many keys and times")
-        if len(columns.owners) < self.layout.layout.columns and count:
-            raise ValueError(f"the accumulators read {self.layout.layout.columns} columns")
-        for at in range(count):
-            good &= -<int64_t>SHAPE_LIMIT < times[at] < <int64_t>SHAPE_LIMIT
-        if not good:
-            raise ValueError("a time is none, or not within 2**60 ms of 1970")
+        check_elements(self.layout, times, columns)
         if count == 0:
             return (np.empty(0, np.uint32), np.empty(0, np.int64),
                     np.empty((0, self.layout.layout.stride), np.uint8))

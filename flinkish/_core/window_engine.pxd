@@ -17,6 +17,10 @@ from flinkish._core.window_shapes cimport Shape
 cdef int read_shape(Shape* shape, object size, object unit, object offset, object cycle,
                     object lateness) except -1
 
+# ValueError for elements without a good time each, or without a column that is accumulated.
+cdef int check_elements(AccumulatorLayout layout, const int64_t[::1] times,
+                        WordColumns columns) except -1
+
 
 cdef class WindowEngine:
     cdef StateTable table

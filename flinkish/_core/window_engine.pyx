@@ -84,6 +84,24 @@ cdef object outside(object times, Py_ssize_t count):
     )
 
 
+cdef int check_elements(AccumulatorLayout layout, const int64_t[::1] times,
+                        WordColumns columns) except -1:
+    cdef Py_ssize_t at, count = columns.rows
+    cdef bint good = True
+    if times.shape[0] != count:
+        raise ValueError(f"{count} elements came with {times.shape[0]} times")
+    if len(columns.owners) < layout.layout.columns and count:
+        raise ValueError(
+            f"the accumulators read {layout.layout.columns} columns, and "
+            f"{len(columns.owners)} came"
+        )
+    for at in range(count):
+        good &= -LIMIT < times[at] < LIMIT
+    if not good:
+        raise outside(times, count)
+    return 0
+
+
 cdef class WindowEngine:
     """One window operator's state in a cell of a table.
 
@@ -129,21 +147,10 @@ cdef class WindowEngine:
 
         The numbers of those that came too late for all their windows, as uint32.
         """
-        cdef Py_ssize_t at, count = columns.rows
-        cdef bint good = True
+        cdef Py_ssize_t count = columns.rows
         cdef Fired* fired = self.fired()
         self.check_rows(rows, count)
-        if times.shape[0] != count:
-            raise ValueError(f"{count} elements came with {times.shape[0]} times")
-        if len(columns.owners) < self.layout.layout.columns and count:
-            raise ValueError(
-                f"the accumulators read {self.layout.layout.columns} columns, and "
-                f"{len(columns.owners)} came"
-            )
-        for at in range(count):
-            good &= -LIMIT < times[at] < LIMIT
-        if not good:
-            raise outside(times, count)
+        check_elements(self.layout, times, columns)
         fired.late.count = 0
         if count:
             self.add(&rows[0], &times[0], columns)
@@ -196,8 +203,7 @@ cdef class PaneWindows(WindowEngine):
         fired_init(&self.panes.fired, layout.layout.stride)
         groups_init(&self.groups, layout.layout.stride)
         read_shape(&self.panes.shape, size, unit, offset, cycle, lateness)
-        if cell >= <uint32_t>len(table.cells):
-            raise ValueError(f"there is no cell {cell} among {len(table.cells)}")
+        table.check_cell(cell)
         self.table = table
         self.layout = layout
         self.panes.layout = &layout.layout
@@ -337,8 +343,7 @@ cdef class SessionWindows(WindowEngine):
         fired_init(&self.sessions.fired, layout.layout.stride)
         if not 0 < gap < LIMIT or lateness < 0:
             raise ValueError(f"a gap of {gap} ms or a lateness of {lateness} ms is out of range")
-        if cell >= <uint32_t>len(table.cells):
-            raise ValueError(f"there is no cell {cell} among {len(table.cells)}")
+        table.check_cell(cell)
         self.table = table
         self.layout = layout
         self.sessions.layout = &layout.layout

@@ -29,22 +29,24 @@ cdef class WindowContents:
 
 
 cdef class ElementContents(WindowContents):
-    # (value, event time or None) of each element; and the way back.
-    cdef list timed(self, uint32_t row)
+    # What `get` gives; the event time of each, or None, is appended to `times`, unless that is None.
+    cdef list elements(self, uint32_t row, list times)
+    # Keep these (value, event time or None) instead.
     cdef int replace(self, uint32_t row, list elements) except -1
 
 
 cdef class FoldedContents(WindowContents):
+    cdef object unite               # of two kept values one
+
     cdef bint load(self, uint32_t row, list value) except -1
     cdef int store(self, uint32_t row, object value) except -1
 
 
 cdef class ReducedContents(FoldedContents):
-    cdef object reduce
+    pass
 
 
 cdef class AggregatedContents(FoldedContents):
     cdef object create
     cdef object absorb
     cdef object result
-    cdef object unite

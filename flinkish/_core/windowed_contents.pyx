@@ -30,8 +30,7 @@ cdef class WindowContents:
     """
 
     def __init__(self, StateTable table not None, uint32_t cell, names=None):
-        if cell >= <uint32_t>len(table.cells):
-            raise ValueError(f"there is no cell {cell}, only {len(table.cells)}")
+        table.check_cell(cell)
         self.table = table
         self.cell = cell
         self.values = WindowValues(names)
@@ -59,10 +58,7 @@ cdef class WindowContents:
         except (MemoryError, RecursionError):
             raise
         except Exception as error:
-            raise self.table.not_serializable(
-                f"a window was given a value of type {type(value).__name__}, which cannot be kept: "
-                f"{error}; keep what can be pickled"
-            ) from error
+            raise self.table.unkeepable("a window", value, error) from error
 
 
 cdef class ElementContents(WindowContents):
@@ -76,6 +72,9 @@ cdef class ElementContents(WindowContents):
         return 0
 
     cdef object get(self, uint32_t row):
+        return self.elements(row, None)
+
+    cdef list elements(self, uint32_t row, list times):
         cdef Table* table = &self.table.table
         cdef Cell* head = cell_at(table, row, self.cell)
         cdef list elements
@@ -88,27 +87,10 @@ cdef class ElementContents(WindowContents):
         while at != NO_ROW:
             entry = entry_at(table, at)
             at = entry.next
+            if times is not None:
+                times.append(None if entry.time == LOWEST else entry.time)
             elements.append(self.values.decode(
                 entry.tag, entry.size, bytes_of(entry.size, &entry.word, table.slab.base)))
-        return elements
-
-    cdef list timed(self, uint32_t row):
-        cdef Table* table = &self.table.table
-        cdef Cell* head = cell_at(table, row, self.cell)
-        cdef list elements = []
-        cdef uint32_t at
-        cdef Entry* entry
-        if head.tag != TAG_CHAIN:
-            return elements
-        at = chain_head(head)
-        while at != NO_ROW:
-            entry = entry_at(table, at)
-            at = entry.next
-            elements.append((
-                self.values.decode(
-                    entry.tag, entry.size, bytes_of(entry.size, &entry.word, table.slab.base)),
-                None if entry.time == LOWEST else entry.time,
-            ))
         return elements
 
     cdef int replace(self, uint32_t row, list elements) except -1:
@@ -159,34 +141,34 @@ cdef class FoldedContents(WindowContents):
         segment_raise(table_set(&self.table.table, row, self.cell, out.tag, out.size, out.data))
         return 0
 
-
-cdef class ReducedContents(FoldedContents):
-    """The elements of a window, reduced to one by `reduce(one, other)`."""
-
-    def __init__(self, table, cell, names, reduce):
-        super().__init__(table, cell, names)
-        self.reduce = reduce
-
-    cdef int add(self, uint32_t row, object value, int64_t time) except -1:
-        cdef list held = [None]
-        if self.load(row, held):
-            value = self.reduce(held[0], value)
-        return self.store(row, value)
-
-    cdef object get(self, uint32_t row):
-        cdef list held = [None]
-        return held if self.load(row, held) else None
-
     cdef int merge(self, uint32_t row, list others) except -1:
         cdef uint32_t other
         cdef list held = [None], more = [None]
         cdef bint have = self.load(row, held), any_more = False
         for other in others:
             if self.load(other, more):
-                held[0] = self.reduce(held[0], more[0]) if have else more[0]
+                held[0] = self.unite(held[0], more[0]) if have else more[0]
                 have = any_more = True
                 self.clear(other)
         return self.store(row, held[0]) if any_more else 0
+
+
+cdef class ReducedContents(FoldedContents):
+    """The elements of a window, reduced to one by `reduce(one, other)`."""
+
+    def __init__(self, table, cell, names, reduce):
+        super().__init__(table, cell, names)
+        self.unite = reduce
+
+    cdef int add(self, uint32_t row, object value, int64_t time) except -1:
+        cdef list held = [None]
+        if self.load(row, held):
+            value = self.unite(held[0], value)
+        return self.store(row, value)
+
+    cdef object get(self, uint32_t row):
+        cdef list held = [None]
+        return held if self.load(row, held) else None
 
 
 cdef class AggregatedContents(FoldedContents):
@@ -208,14 +190,3 @@ cdef class AggregatedContents(FoldedContents):
     cdef object get(self, uint32_t row):
         cdef list held = [None]
         return [self.result(held[0])] if self.load(row, held) else None
-
-    cdef int merge(self, uint32_t row, list others) except -1:
-        cdef uint32_t other
-        cdef list held = [None], more = [None]
-        cdef bint have = self.load(row, held), any_more = False
-        for other in others:
-            if self.load(other, more):
-                held[0] = self.unite(held[0], more[0]) if have else more[0]
-                have = any_more = True
-                self.clear(other)
-        return self.store(row, held[0]) if any_more else 0

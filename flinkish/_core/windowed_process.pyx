@@ -316,12 +316,13 @@ cdef class WindowedProcess(KeyedProcess):
     cdef int emit_evicted(self) except -1:
         """Give what the evictor leaves, and keep what it leaves after that (Flink: C.25)."""
         cdef ElementContents contents = self.contents
-        cdef list held = [
-            self.timestamped(value, time) for value, time in contents.timed(self.at.contents)
-        ]
-        cdef list left = list(held)
-        if not held:
+        cdef list times = []
+        cdef list values = contents.elements(self.at.contents, times)
+        cdef list held, left
+        if values is None:
             return 0
+        held = [self.timestamped(value, time) for value, time in zip(values, times, strict=True)]
+        left = list(held)
         self.evict_before(left, len(left), self.window_object(), self.triggers)
         self.speak([element.value for element in left])
         self.evict_after(left, len(left), self.window_object(), self.triggers)

@@ -17,7 +17,7 @@ from flinkish.common.errors import (
     RpcError,
     UnsupportedOperationError,
 )
-from flinkish.rpc.executors import MainThreadExecutor
+from flinkish.rpc.executors import MainThreadExecutor, callable_of
 from flinkish.rpc.gateway import RpcGateway, check_implements, gateways_of, proxy_of
 from flinkish.rpc.service import RpcService
 from flinkish.rpc.states import Control, EndpointState, next_state
@@ -281,12 +281,12 @@ class RpcEndpoint(RpcGateway):
 
     def run_async(self, function: Callable[[], object]) -> None:
         """Run it in the main thread; what it raises is logged (Flink: E.13)."""
-        self._inbox.post(Task(_callable(function)))
+        self._inbox.post(Task(callable_of(function)))
 
     def call_async(self, function: Callable[[], T], timeout: DurationLike) -> RpcFuture[T]:
         """Call it in the main thread; RpcTimeoutError when that takes longer (Flink: E.13)."""
         future: TurnFuture[T] = turn_future(self._inbox)
-        task = Task(_callable(function), future)
+        task = Task(callable_of(function), future)
         millis = to_millis(timeout, "timeout", minimum=0)
         start_deadline(future, self.service.deadlines, millis)
         self._inbox.post(task)
@@ -297,12 +297,6 @@ class RpcEndpoint(RpcGateway):
     ) -> RpcFuture[Any]:
         """Run it in the main thread after ``delay``; cancel the future to keep it from that."""
         return self.main_thread_executor.schedule(function, delay)
-
-
-def _callable(function: Callable[[], T]) -> Callable[[], T]:
-    if not callable(function):
-        raise ArgumentTypeError(f"a function without parameters was expected, not {function!r}")
-    return function
 
 
 class FencedRpcEndpoint(RpcEndpoint):

@@ -12,10 +12,17 @@ from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
 from flinkish.time import ProcessingTimeService, ScheduledFuture
 
-__all__ = ["MainThreadExecutor", "ScheduledExecutor", "call_later"]
+__all__ = ["MainThreadExecutor", "ScheduledExecutor", "call_later", "callable_of"]
 
 T = TypeVar("T")
 _LOG = logging.getLogger("flinkish.rpc")
+
+
+def callable_of(function: Callable[[], T]) -> Callable[[], T]:
+    """The function itself; ArgumentTypeError if it is none."""
+    if not callable(function):
+        raise ArgumentTypeError(f"a function without parameters was expected, not {function!r}")
+    return function
 
 
 def call_later(
@@ -45,19 +52,19 @@ class MainThreadExecutor:
 
     def execute(self, function: Callable[[], object]) -> None:
         """Run it soon; what it raises is logged."""
-        self._inbox.post(Task(_callable(function)))
+        self._inbox.post(Task(callable_of(function)))
 
     def submit(self, function: Callable[[], T]) -> RpcFuture[T]:
         """Call it soon; the future gets what comes of it."""
         future: RpcFuture[T] = turn_future(self._inbox)
-        self._inbox.post(Task(_callable(function), future))
+        self._inbox.post(Task(callable_of(function), future))
         return future
 
     def schedule(self, function: Callable[[], T], delay: DurationLike) -> RpcFuture[T]:
         """Call it after ``delay``; cancelling the future before keeps it from that."""
         millis = to_millis(delay, "delay", minimum=0)
         future: RpcFuture[T] = turn_future(self._inbox)
-        task = Task(_callable(function), future)
+        task = Task(callable_of(function), future)
 
         def due() -> None:
             if self._closed:
@@ -112,7 +119,7 @@ class ScheduledExecutor:
         """Call it after ``delay``, never before."""
         millis = to_millis(delay, "delay", minimum=0)
         future: RpcFuture[T] = RpcFuture()
-        _callable(function)
+        callable_of(function)
 
         def due() -> None:
             if not future.set_running_or_notify_cancel():
@@ -131,18 +138,12 @@ class ScheduledExecutor:
         self, function: Callable[[], object], initial_delay: DurationLike, period: DurationLike
     ) -> ScheduledFuture:
         """Run it at fixed times; what it raises is logged, and it goes on."""
-        _callable(function)
+        callable_of(function)
         return self._timers.schedule_at_fixed_rate(lambda _: function(), initial_delay, period)
 
     def schedule_with_fixed_delay(
         self, function: Callable[[], object], initial_delay: DurationLike, delay: DurationLike
     ) -> ScheduledFuture:
         """Run it with this pause between two runs."""
-        _callable(function)
+        callable_of(function)
         return self._timers.schedule_with_fixed_delay(lambda _: function(), initial_delay, delay)
-
-
-def _callable(function: object) -> Any:
-    if not callable(function):
-        raise ArgumentTypeError(f"a function without parameters was expected, not {function!r}")
-    return function

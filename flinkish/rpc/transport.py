@@ -24,6 +24,7 @@ from flinkish.common.errors import (
 from flinkish.rpc.connection import Connection
 from flinkish.rpc.dialing import is_loopback, is_wildcard, numeric
 from flinkish.rpc.handshake import Handshake, Identity, secret_key
+from flinkish.rpc.heartbeats import heartbeats
 from flinkish.rpc.io_thread import IoThread, TimerHandle
 from flinkish.rpc.listener import STRANGERS, Listener, bind
 from flinkish.rpc.routes import Address, Routes, settle
@@ -106,13 +107,7 @@ class Transport:
             )
         if receive_window < 1:
             raise IllegalArgumentError(f"receive_window must be positive, not {receive_window}")
-        interval = to_millis(heartbeat_interval, "heartbeat_interval", minimum=1)
-        timeout = to_millis(heartbeat_timeout, "heartbeat_timeout", minimum=1)
-        if timeout < 2 * interval:
-            raise IllegalArgumentError(
-                f"heartbeat_timeout must be twice heartbeat_interval ({interval} ms) or more, not "
-                f"{timeout} ms, or who is asked has no time to answer"
-            )
+        interval, timeout = heartbeats(heartbeat_interval, heartbeat_timeout)
         if tls is None and host is not None and not is_loopback(host):
             tls = TlsConfig.ephemeral()
         self.name = name

@@ -19,6 +19,7 @@ from flinkish.common.errors import (
     UnsupportedOperationError,
 )
 from flinkish.rpc import RpcFuture, RpcGateway, RpcService, TlsConfig
+from flinkish.rpc.heartbeats import heartbeats
 from flinkish.rpc.wire import encode_plain
 from flinkish.spark.control_plane.attempts import Attempt
 from flinkish.spark.control_plane.counting import Counts
@@ -68,13 +69,7 @@ class ControlPlane:
         heartbeat_interval: DurationLike = 1_000,
         heartbeat_timeout: DurationLike = 30_000,
     ) -> None:
-        interval = to_millis(heartbeat_interval, "heartbeat_interval", minimum=1)
-        timeout = to_millis(heartbeat_timeout, "heartbeat_timeout", minimum=1)
-        if timeout < 2 * interval:
-            raise IllegalArgumentError(
-                f"heartbeat_timeout ({timeout} ms) must be at least twice the heartbeat_interval "
-                f"({interval} ms), or one late beat is taken for a death"
-            )
+        interval, timeout = heartbeats(heartbeat_interval, heartbeat_timeout)
         secret = secrets.token_hex(32)
         found = _host_of(spark) if host is None else host
         self.service = RpcService("flinkish-driver", host=found, port=port, secret=secret, tls=tls)

@@ -1,20 +1,13 @@
 """What real processes and hostile strangers do to connections."""
 
 import json
-import os
 import signal
 import socket
-import subprocess
-import sys
-import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import suppress
 from typing import Any
 
-import psutil
 import pytest
 
 from flinkish._core.framing import FrameKind, pack_frame
@@ -22,45 +15,14 @@ from flinkish.common.errors import (
     BackPressureError,
     ConnectionLostError,
     FlinkishError,
-    HandshakeError,
     RpcConnectionError,
 )
-from flinkish.rpc import listener, transport, unix_sockets
-from flinkish.rpc.connection import Connection
+from flinkish.rpc import listener, transport
 from flinkish.rpc.transport import Transport
-from tests.rpc.transport_rig import SECRET, Recorder, pair
+from tests.rpc.transport_rig import SECRET, Recorder, dialing, pair, server
 from tests.waiting import until
 
 pytestmark = pytest.mark.stress
-SCRIPT = Path(__file__).with_name("echo_server.py")
-
-
-@contextmanager
-def server(environment: dict[str, str], **options: Any) -> Iterator[tuple[psutil.Popen, int]]:
-    """A process that listens, and its port."""
-    with psutil.Popen(
-        [sys.executable, str(SCRIPT), json.dumps({"secret": SECRET} | options)],
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            yield process, int(process.stdout.readline())
-        finally:
-            with suppress(psutil.NoSuchProcess):
-                process.send_signal(signal.SIGCONT)
-                process.kill()
-
-
-@contextmanager
-def dialing(port: int, **options: Any) -> Iterator[tuple[Transport, Recorder, Connection]]:
-    recorder = Recorder()
-    client = Transport("client", recorder, **({"secret": SECRET} | options))
-    try:
-        yield client, recorder, client.dial(("127.0.0.1", port)).result(20)
-    finally:
-        client.close().result(20)
 
 
 WAYS = pytest.mark.parametrize("unix", [True, False], ids=["unix", "tcp"])
@@ -327,82 +289,3 @@ def test_no_descriptors_left(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(listener.socket.socket, "accept", accept)
         assert two.client.dial(address).result(20).peer is not None
         assert not failures
-
-
-# --- unix sockets
-
-
-@pytest.fixture
-def short_path() -> Iterator[Path]:
-    """The name of a socket holds 107 bytes, and pytest's own directories have long names."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as place:
-        yield Path(place)
-
-
-def test_a_private_directory_or_none(short_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unix_sockets.tempfile, "gettempdir", lambda: str(short_path))
-    place = short_path / f"flinkish-rpc-{os.getuid()}"
-    with pair() as two:
-        peer = two.dial().peer
-        assert peer is not None
-        assert peer.transport == "unix"
-        assert place.stat().st_mode & 0o777 == 0o700
-        assert len(list(place.iterdir())) == 1
-    assert not list(place.iterdir())
-
-    def replace_by_link() -> None:
-        place.rmdir()
-        place.symlink_to(short_path)
-
-    for spoil in (lambda: place.chmod(0o755), replace_by_link):
-        spoil()
-        with pair() as two:
-            peer = two.dial().peer
-            assert peer is not None
-            assert peer.transport == "tcp"
-
-
-def test_names_of_the_dead(environment: dict[str, str]) -> None:
-    """A killed service leaves its name; TCP is used, and the next service clears it away."""
-    with server(environment) as (process, port):
-        path = unix_sockets.path_beside("127.0.0.1", port)
-        assert path is not None
-        assert os.path.exists(path)
-        process.kill()
-        process.wait()
-    assert os.path.exists(path)
-    again = Transport(
-        "again", Recorder(), secret=SECRET, host="127.0.0.1", port=port, unix_sockets=False
-    )
-    again.listen()
-    with dialing(port) as (_, _, connection):
-        assert connection.peer is not None
-        assert connection.peer.transport == "tcp"
-    again.close().result(20)
-    with pair() as two:
-        two.server.listen()
-        assert not os.path.exists(path)
-
-
-def test_a_name_that_is_too_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    long = tmp_path / ("x" * 100)
-    long.mkdir()
-    monkeypatch.setattr(unix_sockets.tempfile, "gettempdir", lambda: str(long))
-    with pair() as two:
-        peer = two.dial().peer
-        assert peer is not None
-        assert peer.transport == "tcp"
-
-
-def test_another_user_is_not_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    from flinkish.rpc import dialing as module
-
-    monkeypatch.setattr(module, "same_user", lambda sock: False)
-    with pair() as two:
-        peer = two.dial().peer
-        assert peer is not None
-        assert peer.transport == "tcp"
-    monkeypatch.undo()
-    monkeypatch.setattr(listener, "same_user", lambda sock: False)
-    with pair(connect_timeout=5_000) as two, pytest.raises(HandshakeError, match="closed"):
-        two.dial()

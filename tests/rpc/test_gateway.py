@@ -6,13 +6,11 @@ import asyncio
 import itertools
 import threading
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
 
 from flinkish.common.errors import (
-    ArgumentTypeError,
     DeadlockError,
     FencingTokenError,
     IllegalArgumentError,
@@ -22,7 +20,7 @@ from flinkish.common.errors import (
     UnknownMessageError,
     UnsupportedOperationError,
 )
-from flinkish.rpc import RpcEndpoint, RpcFuture, RpcGateway, RpcService, RpcTimeout
+from flinkish.rpc import RpcEndpoint, RpcFuture, RpcGateway, RpcService
 
 from .rig import (
     SOON,
@@ -298,109 +296,3 @@ def test_a_future_that_the_endpoint_cancelled(either: RpcService) -> None:
     fickle = Fickle(either, "fickle")
     fickle.start()
     assert isinstance(counter_of(either, fickle).never().exception(SOON), CancelledError)
-
-
-# --- definitions
-
-
-def test_what_cannot_travel_is_refused_at_definition() -> None:
-    with pytest.raises(ArgumentTypeError, match=r"parameter 'event' of Bad\.wait cannot travel"):
-
-        class Bad(RpcGateway):
-            def wait(self, event: threading.Event) -> Future[int]: ...
-
-    with pytest.raises(ArgumentTypeError, match=r"the result of Bad2\.make cannot travel"):
-
-        class Bad2(RpcGateway):
-            def make(self) -> Future[list[threading.Lock]]: ...  # type: ignore[valid-type]
-
-
-def test_what_is_not_annotated_is_refused() -> None:
-    with pytest.raises(ArgumentTypeError, match=r"parameter 'n' of Bad\.one has no type"):
-
-        class Bad(RpcGateway):
-            def one(self, n) -> None: ...  # type: ignore[no-untyped-def]
-
-    with pytest.raises(ArgumentTypeError, match=r"Bad2\.one declares no result"):
-
-        class Bad2(RpcGateway):
-            def one(self, n: int): ...  # type: ignore[no-untyped-def]
-
-    with pytest.raises(ArgumentTypeError, match="travel by position"):
-
-        class Bad3(RpcGateway):
-            def one(self, *n: int) -> None: ...
-
-    with pytest.raises(ArgumentTypeError, match="async def"):
-
-        class Bad4(RpcGateway):
-            async def one(self) -> int: ...
-
-    with pytest.raises(ArgumentTypeError, match="two time limits"):
-
-        class Bad5(RpcGateway):
-            def one(
-                self, a: Annotated[int, RpcTimeout], b: Annotated[int, RpcTimeout]
-            ) -> Future[int]: ...
-
-    with pytest.raises(IllegalArgumentError, match="choose another"):
-
-        class Bad6(RpcGateway):
-            def on_stop(self) -> None: ...
-
-
-def test_names_that_come_later_are_resolved_at_first_use(service: RpcService) -> None:
-    class End(RpcEndpoint, LateGateway):
-        def take(self, later: Any) -> Any:
-            return later
-
-    end = End(service, "end")
-    end.start()
-    assert end.get_self_gateway(LateGateway).take(Later(3)).result(SOON) == Later(3)
-
-
-class LateGateway(RpcGateway):
-    def take(self, later: Later) -> Future[Later]: ...
-
-
-@dataclass(frozen=True)
-class Later:
-    n: int
-
-
-def test_gateways_inherit(service: RpcService) -> None:
-    class Wider(CounterGateway):
-        def double(self) -> Future[int]: ...
-
-    class Both(Counter, Wider):
-        def double(self) -> Any:
-            self.total *= 2
-            return self.total
-
-    both = Both(service, "both")
-    both.start()
-    wider = service.connect(both.address, Wider).result(SOON)
-    assert wider.add(2).result(SOON) == 2
-    assert wider.double().result(SOON) == 4
-    assert isinstance(wider, CounterGateway)
-    assert counter_of(service, both).value() == 4
-
-
-def test_a_gateway_is_only_a_description() -> None:
-    with pytest.raises(UnsupportedOperationError, match="only a description"):
-        _ = CounterGateway().address
-    with pytest.raises(UnsupportedOperationError):
-        _ = FencedGateway().fencing_token
-
-
-def test_python_checks_the_arguments(service: RpcService) -> None:
-    counter, gateway = started(service)
-    call: Any = gateway.add
-    with pytest.raises(TypeError, match="missing 1 required positional argument"):
-        call()
-    with pytest.raises(TypeError, match="unexpected keyword"):
-        call(m=3)
-    same = counter_of(service, counter)
-    assert gateway == same
-    assert len({gateway, same}) == 1
-    assert "to flinkish://test/user/rpc/counter" in repr(gateway)

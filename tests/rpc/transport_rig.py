@@ -1,9 +1,16 @@
-"""Two transports in one process, and a handler that writes down what it hears."""
+"""Transports in one process and two, and a handler that writes down what it hears."""
 
+import json
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
+
+import psutil
 
 from flinkish._core._testing_framing import EchoSink
 from flinkish._core.framing import FrameSink
@@ -12,6 +19,7 @@ from flinkish.rpc.connection import Connection
 from flinkish.rpc.transport import Transport
 
 SECRET = "the secret of all tests"
+SCRIPT = Path(__file__).with_name("echo_server.py")
 
 
 class Recorder:
@@ -65,3 +73,31 @@ def pair(
     finally:
         second.close().result(20)
         first.close().result(20)
+
+
+@contextmanager
+def server(environment: dict[str, str], **options: Any) -> Iterator[tuple[psutil.Popen, int]]:
+    """A process that listens, and its port."""
+    with psutil.Popen(
+        [sys.executable, str(SCRIPT), json.dumps({"secret": SECRET} | options)],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process, int(process.stdout.readline())
+        finally:
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(signal.SIGCONT)
+                process.kill()
+
+
+@contextmanager
+def dialing(port: int, **options: Any) -> Iterator[tuple[Transport, Recorder, Connection]]:
+    recorder = Recorder()
+    client = Transport("client", recorder, **({"secret": SECRET} | options))
+    try:
+        yield client, recorder, client.dial(("127.0.0.1", port)).result(20)
+    finally:
+        client.close().result(20)

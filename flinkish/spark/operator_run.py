@@ -113,6 +113,8 @@ class OperatorRun:
         self.table = table or StateTable()
         self.backend = KeyedStateBackend(self.table)
         self._counted = dict.fromkeys(COUNTERS, 0)
+        self._null_keys = 0
+        self._sides: dict[str, tuple[pa.Schema, Callable[[Any], Any]]] = {}
         self._key_group = 0
         self._open(context)
 
@@ -229,9 +231,8 @@ class OperatorRun:
 
     def route_null_keys(self, lost: Iterable[pa.RecordBatch]) -> Iterator[Result]:
         """Count rows without a key and send them to the side output that was asked for."""
-        count = 0
         for batch in lost:
-            count += batch.num_rows
+            self._null_keys += batch.num_rows
             if isinstance(self._plan.null_keys, OutputTag):
                 rows = batch.select(self._plan.schema.names)
                 times = (
@@ -246,7 +247,7 @@ class OperatorRun:
                     self._plan.null_keys.tag_id,
                     payload.to_pybytes(),
                 )
-        yield Result(NULL_KEY_GROUP, counters={"null_keys": count})
+        yield Result(NULL_KEY_GROUP, counters=self.take_counters())
 
     def unpack(self, payloads: Iterable[bytes]) -> list[pa.RecordBatch]:
         """The packed batches of payloads."""
@@ -275,14 +276,17 @@ class OperatorRun:
             )
             found.append(Result(self._key_group, phase, MAIN, payload))
         for tag, (side_values, side_times) in sides.items():
-            payload = self._encode(
-                side_values,
-                side_times,
-                arrow_schema(row_schema(tag.type_info)),
-                converter(tag.type_info),
-                f"the side output {tag.tag_id!r}",
-            )
+            what = f"the side output {tag.tag_id!r}"
+            payload = self._encode(side_values, side_times, *self._side(tag), what)
             found.append(Result(self._key_group, phase, tag.tag_id, payload))
+        return found
+
+    def _side(self, tag: OutputTag) -> tuple[pa.Schema, Callable[[Any], Any]]:
+        """The columns of a side output, and what makes its values fit them."""
+        found = self._sides.get(tag.tag_id)
+        if found is None:
+            found = arrow_schema(row_schema(tag.type_info)), converter(tag.type_info)
+            self._sides[tag.tag_id] = found
         return found
 
     def _encode(
@@ -309,16 +313,21 @@ class OperatorRun:
         stamped = batch.append_column(EVENT_TIME, pa.array(times, pa.int64()))
         return bytes(write_payload(stamped))
 
-    def take_counters(self) -> dict[str, int]:
-        """What was counted since the last call."""
+    def totals(self) -> dict[str, int]:
+        """What was counted since the run began; from any thread."""
         engine = self.engine
-        totals = {
+        return {
             "rows": engine.processed,
             "late_rows": engine.late,
+            "null_keys": self._null_keys,
             "timers_registered": engine.timers.registered,
             "timers_deleted": engine.timers.deleted,
             "timers_fired": engine.fired,
         }
+
+    def take_counters(self) -> dict[str, int]:
+        """What was counted since the last call."""
+        totals = self.totals()
         since = {name: total - self._counted[name] for name, total in totals.items()}
         self._counted.update(totals)
         return since

@@ -286,7 +286,8 @@ class TwoInputRun(OperatorRun):
 
     def route_null_keys(self, lost: Iterable[pa.RecordBatch]) -> Iterator[Result]:
         """Count rows without a key."""
-        yield Result(NULL_KEY_GROUP, counters={"null_keys": sum(one.num_rows for one in lost)})
+        self._null_keys += sum(one.num_rows for one in lost)
+        yield Result(NULL_KEY_GROUP, counters=self.take_counters())
 
 
 def _times(plan: OperatorPlan, rows: pa.RecordBatch) -> npt.NDArray[np.int64]:

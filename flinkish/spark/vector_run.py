@@ -17,8 +17,6 @@ from flinkish.operators.vector_window import FiredWindows, VectorWindow
 from flinkish.spark.operator_run import OperatorRun, Result
 from flinkish.spark.packing import write_payload
 from flinkish.spark.plan import EVENT_TIME, MAIN
-from flinkish.spark.schemas import arrow_schema
-from flinkish.spark.type_mapping import row_schema
 from flinkish.spark.vector_packing import pane_schema
 from flinkish.spark.vector_plan import PANE_BEGIN, RECORD
 
@@ -74,7 +72,7 @@ class VectorRun(OperatorRun):
         if len(late) and self._vector.late_tag is not None:
             lost = batch.take(pa.array(late))
             columns = lost.select(self._plan.schema.names)
-            tag = arrow_schema(row_schema(self._vector.late_tag.type_info))
+            tag, _ = self._side(self._vector.late_tag)
             columns = columns.select(tag.names).cast(tag)
             stamped = columns.append_column(EVENT_TIME, lost.column(EVENT_TIME))
             self._late.append(bytes(write_payload(stamped)))
@@ -135,17 +133,15 @@ class VectorRun(OperatorRun):
             for part, kind in zip(parts, kinds, strict=True)
         ]
 
-    def take_counters(self) -> dict[str, int]:
-        """What was counted since the last call; late rows are those that no window took."""
+    def totals(self) -> dict[str, int]:
+        """As declared; late rows are those that no window took."""
         engine = self._window.engine
-        totals = {
+        return {
             "rows": engine.processed,
             "late_rows": engine.dropped,
+            "null_keys": self._null_keys,
             "timers_fired": engine.fired_timers,
         }
-        since = {name: total - self._counted[name] for name, total in totals.items()}
-        self._counted.update(totals)
-        return since
 
 
 def _records(column: pa.Array, window: VectorWindow) -> npt.NDArray[np.uint8]:

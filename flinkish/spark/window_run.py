@@ -43,12 +43,6 @@ class WindowRun(OperatorRun):
         """Close the functions."""
         close_all(self._functions)
 
-    def take_counters(self) -> dict[str, int]:
-        """What was counted since the last call; late rows are those that no window took."""
-        since = super().take_counters()
-        total = self.engine.unplaced
-        since["late_rows"] = total - self._unplaced
-        self._unplaced = total
-        return since
-
-    _unplaced = 0
+    def totals(self) -> dict[str, int]:
+        """As declared; late rows are those that no window took."""
+        return super().totals() | {"late_rows": self.engine.unplaced}

@@ -59,6 +59,7 @@ def run_batch(frame: DataFrame, plan: OperatorPlan, second: DataFrame | None = N
 
 def _select_keys(plan: OperatorPlan) -> Callable[[Batches], Batches]:
     """Run the key function, so that Spark can sort by what it gives."""
+    plan = plan.without_functions()
 
     def select(batches: Batches) -> Batches:
         for batch in batches:

@@ -18,7 +18,7 @@ from flinkish.common.typeinfo import TypeInformation
 from flinkish.functions import KeyedCoProcessFunction
 from flinkish.operators.interval_join import JoinDefinition
 from flinkish.operators.two_input import check_function
-from flinkish.spark.options import OperatorOptions
+from flinkish.spark.options import OperatorOptions, plan_settings
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.plan import OperatorPlan, StateSettings
 from flinkish.spark.schemas import arrow_schema, output_schema
@@ -226,8 +226,8 @@ def run_two_inputs(
     timed = [one._stream._event_time is not None for one in (first, second)]
     if options.order == "timestamp" and not (all(timed) or everywhere):
         raise TimestampError("order='timestamp' needs event time on both streams")
-    name, frame, settings = first._operator(kind, options)
-    _, _, other = second._operator(kind, replace(options, uid=name, order="arrival"))
+    name, frame, settings = plan_settings(first, kind, options)
+    _, _, other = plan_settings(second, kind, replace(options, uid=name, order="arrival"))
     output = output_schema(declared, f"the output schema of operator {name!r}")
     made = {
         "function": None,

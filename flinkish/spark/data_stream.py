@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructField, StructType, TimestampType
@@ -14,7 +13,6 @@ from pyspark.sql.types import StructField, StructType, TimestampType
 from flinkish.common.errors import (
     ArgumentTypeError,
     IllegalArgumentError,
-    TimestampError,
     UnsupportedOperationError,
 )
 from flinkish.common.output_tag import OutputTag
@@ -26,14 +24,13 @@ from flinkish.spark.assigned_times import with_timestamps
 from flinkish.spark.broadcast_streams import BroadcastConnectedStream, BroadcastStream
 from flinkish.spark.connected_streams import ConnectedStreams, IntervalJoin
 from flinkish.spark.operator_results import OperatorResults, run_operator, take_output
-from flinkish.spark.options import OperatorOptions
+from flinkish.spark.options import OperatorOptions, plan_settings
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.plan import EVENT_TIME, MAIN, OperatorPlan, StateSettings
 from flinkish.spark.schemas import (
     arrow_schema,
     event_time_column,
     key_columns,
-    key_type_name,
     output_schema,
 )
 from flinkish.spark.windowed_stream import Declared, WindowedStream
@@ -204,7 +201,7 @@ class KeyedStream:
             uid, max_parallelism, order, processing_time_timers, null_keys, job_parameters, state
         )
         check_picklable(function, f"the function {type(function).__name__}")
-        name, frame, settings = self._operator(type(function).__name__, options)
+        name, frame, settings = plan_settings(self, type(function).__name__, options)
         output = output_schema(declared, f"the output schema of operator {name!r}")
         plan = OperatorPlan(
             function=function,
@@ -278,44 +275,6 @@ class KeyedStream:
         if slide == 0:
             return self.window(CountTumblingWindowAssigner(size))
         return self.window(CountSlidingWindowAssigner(size, slide))
-
-    def _operator(
-        self, kind: str, options: OperatorOptions, *, fewest_groups: int = 16
-    ) -> tuple[str, DataFrame, dict[str, Any]]:
-        """Check options; the operator's name, its input, and what every plan has."""
-        options.check()
-        stream = self._stream
-        if options.order == "timestamp" and stream._event_time is None:
-            raise TimestampError(
-                "order='timestamp' needs event time: call assign_timestamps_and_watermarks first"
-            )
-        if stream._watermark_lost:
-            raise UnsupportedOperationError(
-                "the operator before this one has event time and serves processing-time timers, "
-                "and Spark passes no watermark on behind such an operator: timers here would "
-                "never fire; put it last, or write its output and read it in a second query"
-            )
-        name = options.uid or f"{kind}-{stream._operators + 1}"
-        user = stream.to_df()
-        settings = {
-            "uid": name,
-            "schema": arrow_schema(user.schema),
-            "key_columns": self._keys,
-            "key_types": tuple(key_type_name(user, key) for key in self._keys),
-            "key_selector": self._selector,
-            "max_parallelism": options.max_parallelism
-            or _default_key_groups(user.sparkSession, fewest_groups),
-            "event_time": stream._event_time,
-            "chained": stream._operators > 0,
-            "time_zone": user.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC",
-            "processing_time": bool(options.processing_time_timers),
-            "timestamp_order": options.order == "timestamp",
-            "null_keys": options.null_keys,
-            "job_parameters": dict(options.job_parameters or {}),
-            "state": options.state or StateSettings(),
-            "definition": secrets.token_hex(16),
-        }
-        return name, user, settings
 
     def _processed(
         self,
@@ -399,11 +358,6 @@ class ProcessedStream(DataStream):
         batch DataFrame: of its first action, for which this waits.
         """
         return self._results.statistics(query)
-
-
-def _default_key_groups(spark: SparkSession, fewest: int) -> int:
-    partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
-    return min(max(1 << (2 * partitions - 1).bit_length(), fewest), 1024)
 
 
 def _no_key(row: Any) -> bool:

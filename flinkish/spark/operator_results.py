@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame, Observation
@@ -62,9 +61,7 @@ def _packed(frame: DataFrame, plan: OperatorPlan, second: DataFrame | None) -> D
         return frame.mapInArrow(packer_of_input(plan, 1), PACKED_SCHEMA).union(
             second.mapInArrow(packer_of_input(plan.second, 2), PACKED_SCHEMA)
         )
-    # Packing needs all of the plan but the function, which may be large.
-    pack = packer(replace(plan, function=None, window=None), pack_rows_of(plan))
-    return frame.mapInArrow(pack, PACKED_SCHEMA)
+    return frame.mapInArrow(packer(plan.without_functions(), pack_rows_of(plan)), PACKED_SCHEMA)
 
 
 def _unread(frame: DataFrame, plan: OperatorPlan) -> list[str]:

@@ -50,6 +50,8 @@ COUNTERS = (
     "checkpoint_bytes",
 )
 
+Convert = Callable[[Any], Any] | None
+
 _BLOCK = 512
 
 NO_PROCESSING_TIME = (
@@ -114,7 +116,7 @@ class OperatorRun:
         self.backend = KeyedStateBackend(self.table)
         self._counted = dict.fromkeys(COUNTERS, 0)
         self._null_keys = 0
-        self._sides: dict[str, tuple[pa.Schema, Callable[[Any], Any]]] = {}
+        self._sides: dict[str, tuple[pa.Schema, Convert]] = {}
         self._key_group = 0
         self._open(context)
 
@@ -281,7 +283,7 @@ class OperatorRun:
             found.append(Result(self._key_group, phase, tag.tag_id, payload))
         return found
 
-    def _side(self, tag: OutputTag) -> tuple[pa.Schema, Callable[[Any], Any]]:
+    def _side(self, tag: OutputTag) -> tuple[pa.Schema, Convert]:
         """The columns of a side output, and what makes its values fit them."""
         found = self._sides.get(tag.tag_id)
         if found is None:
@@ -294,7 +296,7 @@ class OperatorRun:
         values: list[Any],
         times: list[int | None],
         schema: pa.Schema,
-        convert: Callable[[Any], Any] | None,
+        convert: Convert,
         what: str,
     ) -> bytes:
         """Values and their timestamps as a payload; an error shows the value that does not fit."""

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from flinkish.common.errors import IllegalArgumentError
+from pyspark.sql import DataFrame, SparkSession
+
+from flinkish.common.errors import (
+    IllegalArgumentError,
+    TimestampError,
+    UnsupportedOperationError,
+)
 from flinkish.common.output_tag import OutputTag
 from flinkish.spark.plan import StateSettings
+from flinkish.spark.schemas import arrow_schema, key_type_name, session_time_zone
 from flinkish.time.key_groups import UPPER_BOUND_MAX_PARALLELISM
 
-__all__ = ["OperatorOptions"]
+if TYPE_CHECKING:
+    from flinkish.spark.data_stream import KeyedStream
+
+__all__ = ["OperatorOptions", "plan_settings"]
 
 
 @dataclass(frozen=True)
@@ -43,3 +55,51 @@ class OperatorOptions:
             raise IllegalArgumentError(
                 f"max_parallelism must be from 1 to {UPPER_BOUND_MAX_PARALLELISM}, not {groups}"
             )
+
+
+def plan_settings(
+    keyed: KeyedStream, kind: str, options: OperatorOptions, *, fewest_groups: int = 16
+) -> tuple[str, DataFrame, dict[str, Any]]:
+    """Check options; the operator's name, its input, and what every plan over a stream has.
+
+    ``kind`` names an operator without a uid; ``fewest_groups`` are the key groups it has at least
+    where max_parallelism is left out.
+    """
+    options.check()
+    stream = keyed._stream
+    if options.order == "timestamp" and stream._event_time is None:
+        raise TimestampError(
+            "order='timestamp' needs event time: call assign_timestamps_and_watermarks first"
+        )
+    if stream._watermark_lost:
+        raise UnsupportedOperationError(
+            "the operator before this one has event time and serves processing-time timers, "
+            "and Spark passes no watermark on behind such an operator: timers here would "
+            "never fire; put it last, or write its output and read it in a second query"
+        )
+    name = options.uid or f"{kind}-{stream._operators + 1}"
+    user = stream.to_df()
+    settings = {
+        "uid": name,
+        "schema": arrow_schema(user.schema),
+        "key_columns": keyed._keys,
+        "key_types": tuple(key_type_name(user, key) for key in keyed._keys),
+        "key_selector": keyed._selector,
+        "max_parallelism": options.max_parallelism
+        or _default_key_groups(user.sparkSession, fewest_groups),
+        "event_time": stream._event_time,
+        "chained": stream._operators > 0,
+        "time_zone": session_time_zone(user),
+        "processing_time": bool(options.processing_time_timers),
+        "timestamp_order": options.order == "timestamp",
+        "null_keys": options.null_keys,
+        "job_parameters": dict(options.job_parameters or {}),
+        "state": options.state or StateSettings(),
+        "definition": secrets.token_hex(16),
+    }
+    return name, user, settings
+
+
+def _default_key_groups(spark: SparkSession, fewest: int) -> int:
+    partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+    return min(max(1 << (2 * partitions - 1).bit_length(), fewest), 1024)

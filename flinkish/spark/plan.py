@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -115,6 +115,10 @@ class OperatorPlan:
     def key_column(self) -> str | None:
         """The user's column that is the key, if it is just one."""
         return self.key_columns[0] if len(self.key_columns) == 1 else None
+
+    def without_functions(self) -> OperatorPlan:
+        """All that packing needs: what runs may be large."""
+        return replace(self, function=None, window=None, join=None)
 
     @property
     def packed_schema(self) -> pa.Schema:

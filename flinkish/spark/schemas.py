@@ -36,6 +36,7 @@ __all__ = [
     "key_columns",
     "key_type_name",
     "output_schema",
+    "session_time_zone",
 ]
 
 # How a key column hashes: Flink's type for Spark's (see flinkish.time.assign_to_key_group).
@@ -59,6 +60,11 @@ _KEY_TYPES: dict[type[DataType], str | None] = {
 def arrow_schema(schema: StructType) -> pa.Schema:
     """The Arrow schema in which Spark exchanges such rows with Python; timestamps in UTC."""
     return to_arrow_schema(schema, timezone="UTC")
+
+
+def session_time_zone(frame: DataFrame) -> str:
+    """In which zone Spark reads times without one."""
+    return frame.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
 
 
 def output_schema(given: StructType | str | TypeInformation | None, what: str) -> StructType:

@@ -22,7 +22,13 @@ from flinkish.operators import KeyedProcessOperator, ProcessOperator, StreamOper
 from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.control_plane.attached import handle_of
 from flinkish.spark.pickling import check_picklable
-from flinkish.spark.schemas import arrow_schema, key_columns, key_type_name, output_schema
+from flinkish.spark.schemas import (
+    arrow_schema,
+    key_columns,
+    key_type_name,
+    output_schema,
+    session_time_zone,
+)
 from flinkish.spark.task_plan import MAIN_COLUMN, SideOutput, TaskPlan, side_column
 from flinkish.spark.task_run import task_function
 
@@ -125,7 +131,7 @@ def run_task(
         output=arrow_schema(output),
         output_type=schema if isinstance(schema, TypeInformation) else None,
         sides=tuple(side for side, _ in sides),
-        time_zone=frame.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC",
+        time_zone=session_time_zone(frame),
         key_columns=keys,
         key_type=key_type_name(frame, keys[0]) if len(keys) == 1 else None,
         job_parameters=dict(job_parameters or {}),

@@ -8,7 +8,6 @@ frame of `union_schema`, in which each row fills the struct of its input.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -58,7 +57,7 @@ def packer_of_input(plan: OperatorPlan, number: int) -> Any:
         for group, payload in pack(plan, table):
             yield group, payload + mark
 
-    return packer(replace(plan, function=None, join=None, second=None), pack_rows)
+    return packer(plan.without_functions(), pack_rows)
 
 
 def _pack_everywhere(plan: OperatorPlan, table: pa.Table) -> Iterator[tuple[int, bytes]]:
@@ -102,7 +101,7 @@ def union_frame(frames: Sequence[DataFrame], plan: OperatorPlan) -> DataFrame:
 def _into_union(plan: OperatorPlan, number: int) -> Any:
     second = plan.second
     assert second is not None
-    plan = replace(plan, function=None, join=None)
+    plan = plan.without_functions()
     own = plan if number == 1 else second
     types = [pa.struct(list(one.schema)) for one in (plan, second)]
 

@@ -19,7 +19,7 @@ from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.functions.aggregates import BuiltInAggregate, BuiltInAggregates
 from flinkish.operators.window_definition import WindowDefinition
-from flinkish.spark.options import OperatorOptions
+from flinkish.spark.options import OperatorOptions, plan_settings
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.plan import OperatorPlan
 from flinkish.spark.schemas import arrow_schema, output_schema
@@ -183,7 +183,7 @@ class WindowedStream:
             )
             return self._run(definition, from_arrow_schema(output), reason)
         # A batch costs some milliseconds a key group, and by columns little else.
-        _, frame, settings = self._stream._operator("windows", self._options, fewest_groups=4)
+        _, frame, settings = plan_settings(self._stream, "windows", self._options, fewest_groups=4)
         read = [columns.field(name) for name in vector.columns(keys, columns)]
         plan = OperatorPlan(
             function=None,
@@ -205,8 +205,10 @@ class WindowedStream:
             check_picklable(part, f"the {type(part).__name__}")
         for function in _parts(definition):
             check_picklable(function, f"the function {type(function).__name__}")
-        name, frame, settings = self._stream._operator(
-            definition.name, replace(self._options, processing_time_timers=self._clock(definition))
+        name, frame, settings = plan_settings(
+            self._stream,
+            definition.name,
+            replace(self._options, processing_time_timers=self._clock(definition)),
         )
         if not frame.isStreaming:
             _refuse_without_end(definition)

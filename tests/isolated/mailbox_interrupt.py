@@ -10,8 +10,8 @@ from flinkish.mailbox import *
 mailbox = TaskMailbox()
 processor = MailboxProcessor(lambda controller: controller.suspend_default_action())
 def wait(call):
-    print("waiting", flush=True)
     try:
+        print("waiting", flush=True)
         call()
     except KeyboardInterrupt:
         assert not mailbox.awaits_mail
@@ -38,7 +38,7 @@ for call in CALLS:
         assert process.stdout.readline() == "waiting\n"
         time.sleep(0.1)
         process.send_signal(2)
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=60)
         assert (process.returncode, out) == (7, "interrupted\n"), (call, process.returncode, out)
     finally:
         process.kill()

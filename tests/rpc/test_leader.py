@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 import threading
@@ -19,6 +17,7 @@ import pytest
 from flinkish.common.errors import IllegalArgumentError, IllegalStateError
 from flinkish.rpc import RpcService
 from flinkish.rpc.leader import FileLeaderElection, LeaderInformation, SingleLeaderElection
+from tests.processes import freeze, thaw
 from tests.waiting import until
 
 from .peer import Ledger
@@ -174,9 +173,6 @@ class Process:
     def says(self, text: str, after: int = 0) -> bool:
         return any(text in line for line in self.said[after:])
 
-    def signal(self, number: int) -> None:
-        os.kill(self.process.pid, number)
-
     def __enter__(self) -> Process:
         return self
 
@@ -208,7 +204,7 @@ def test_a_frozen_leader_is_replaced_and_refused_when_it_wakes(
         second = stack.enter_context(Process(environment, *arguments))
         time.sleep(1)
         assert not second.says("granted")
-        first.signal(signal.SIGSTOP)
+        freeze(first.process)
         # Its lock is still held, its lease is not renewed.
         until(lambda: second.says("granted 2"))
         leader = watcher.leader()
@@ -219,7 +215,7 @@ def test_a_frozen_leader_is_replaced_and_refused_when_it_wakes(
         ledger.start()
         until(lambda: second.says("recorded 2"))
         before = len(first.said)
-        first.signal(signal.SIGCONT)
+        thaw(first.process)
         until(lambda: first.says("refused 1 RemoteFencingTokenError", before))
         until(lambda: first.says("revoked 1"))
         refusal = next(line for line in first.said[before:] if "RemoteFencingTokenError" in line)
@@ -228,5 +224,5 @@ def test_a_frozen_leader_is_replaced_and_refused_when_it_wakes(
         assert {*ledger.entries} == {"leader 2"}
         assert not second.says("revoked")
         # One that dies is replaced without waiting for its lease; the woken one contends again.
-        second.signal(signal.SIGKILL)
+        second.process.kill()
         until(lambda: first.says("granted 3"))

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +16,7 @@ from flinkish.common.errors import (
 )
 from flinkish.rpc import RpcService
 from tests.forking import in_a_fork
+from tests.processes import freeze, piped, thaw
 
 from .rig import SOON, CounterGateway, started
 
@@ -28,16 +26,9 @@ SECRET = "a secret of the tests"
 @pytest.fixture
 def peer(environment: dict[str, str]) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A process with a Counter, and its address."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.rpc.peer", "serve", "server", SECRET],
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
+    with piped("-m", "tests.rpc.peer", "serve", "server", SECRET, env=environment) as process:
         assert process.stdout is not None
         yield process, process.stdout.readline().strip()
-        process.kill()
 
 
 def test_a_peer_that_is_killed_fails_what_it_was_asked(
@@ -67,11 +58,11 @@ def test_a_stopped_peer_is_waited_for(peer: tuple[subprocess.Popen[str], str]) -
     process, address = peer
     with RpcService("client", secret=SECRET) as client:
         gateway = client.connect(address, CounterGateway).result(SOON)
-        os.kill(process.pid, signal.SIGSTOP)
+        freeze(process)
         asked = gateway.add(2)
         hasty: Any = gateway
         assert isinstance(hasty.with_timeout(20).add(3).exception(SOON), TimeoutError)
-        os.kill(process.pid, signal.SIGCONT)
+        thaw(process)
         assert asked.result(SOON) == 2
         assert gateway.value() == 5  # the late one was carried out, too
 

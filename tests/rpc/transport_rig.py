@@ -1,22 +1,18 @@
 """Transports in one process and two, and a handler that writes down what it hears."""
 
 import json
-import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-import psutil
 
 from flinkish._core._testing_framing import EchoSink
 from flinkish._core.framing import FrameSink
 from flinkish.common.errors import RpcError
 from flinkish.rpc.connection import Connection
 from flinkish.rpc.transport import Transport
+from tests.processes import piped
 
 SECRET = "the secret of all tests"
 SCRIPT = Path(__file__).with_name("echo_server.py")
@@ -76,21 +72,10 @@ def pair(
 
 
 @contextmanager
-def server(environment: dict[str, str], **options: Any) -> Iterator[tuple[psutil.Popen, int]]:
+def server(environment: dict[str, str], **options: Any) -> Iterator[tuple[Any, int]]:
     """A process that listens, and its port."""
-    with psutil.Popen(
-        [sys.executable, str(SCRIPT), json.dumps({"secret": SECRET} | options)],
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            yield process, int(process.stdout.readline())
-        finally:
-            with suppress(psutil.NoSuchProcess):
-                process.send_signal(signal.SIGCONT)
-                process.kill()
+    with piped(str(SCRIPT), json.dumps({"secret": SECRET} | options), env=environment) as process:
+        yield process, int(process.stdout.readline())
 
 
 @contextmanager

@@ -6,7 +6,6 @@ import os
 import pickle
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,6 +24,7 @@ from flinkish.spark.limits import Concurrency
 from flinkish.spark.limits.endpoint import PermitsEndpoint
 from flinkish.spark.limits.permits import LEASE_NS, PermitLedger
 from tests.forking import in_a_fork
+from tests.processes import freeze, piped, thaw
 from tests.racing import meanwhile
 from tests.spark.plane_worker import REQUEST, SiteGateway
 from tests.spark.test_plane_ledger import FIRST, attempt
@@ -59,17 +59,9 @@ def test_a_connection_that_is_lost_is_made_again(plane: ControlPlane, worker: Wo
         until(lambda: task.settings.get("after") == 1)
 
 
-@contextmanager
-def process_of(role: str, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+def process_of(role: str, environment: dict[str, str]) -> Any:
     """A process that is killed at the end."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.spark.plane_worker", role],
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as process:
-        yield process
-        process.kill()
+    return piped("-m", "tests.spark.plane_worker", role, env=environment, text=False)
 
 
 def go_on(worker: WorkerPlane, change: Callable[[], object]) -> None:
@@ -81,15 +73,11 @@ def go_on(worker: WorkerPlane, change: Callable[[], object]) -> None:
 
 
 def test_a_plane_that_is_closed_ends_tasks() -> None:
-    plane = ControlPlane(heartbeat_interval=20)
+    """At once: it has not called the worker back, and no beat is due before the test is over."""
+    plane = ControlPlane(heartbeat_interval=600_000, heartbeat_timeout=1_200_000)
     worker = plane.worker()
-
-    def close() -> None:
-        until(lambda: plane._endpoint._back.get(worker.worker))  # it can tell the worker
-        plane.close()
-
     with pytest.raises(RpcConnectionError, match="is gone: the driver has closed it") as caught:
-        go_on(worker, close)
+        go_on(worker, plane.close)
     assert "attempt 0 (task 100) of operator 'map', partition 0" in str(caught.value)
     with pytest.raises(RpcConnectionError, match=r"cannot reach the driver's control plane at .*"):
         plane.worker()
@@ -172,9 +160,9 @@ def test_a_worker_that_is_frozen_is_gone_after_a_while_and_comes_back(
         worker_process(plane, environment) as running,
     ):
         until(plane.workers)
-        running.send_signal(signal.SIGSTOP)
+        freeze(running)
         until(lambda: not plane.workers())
-        running.send_signal(signal.SIGCONT)
+        thaw(running)
         until(plane.workers)
 
 

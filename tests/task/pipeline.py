@@ -135,7 +135,7 @@ def run(directory: Path, end: int, fail_at: int | None = None) -> list[BaseExcep
                     any(one.error for one in started)
                     or not any(one.thread.is_alive() for one in started)
                 ),
-                180,
+                seconds=180,
             )
         finally:
             for task in tasks.values():

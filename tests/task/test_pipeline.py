@@ -52,7 +52,7 @@ def test_a_job_that_is_killed_goes_on_where_its_checkpoint_was(
             wanted = before + random.randint(1, 4)
             until(
                 lambda job=job, wanted=wanted: newest(tmp_path) >= wanted or job.poll() is not None,
-                180,
+                seconds=180,
             )
             os.kill(job.pid, signal.SIGKILL)
             kills += job.wait() == -signal.SIGKILL

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from flinkish.common.elements import MAX_TIMESTAMP
-from flinkish.common.errors import ArgumentTypeError
 from flinkish.functions.base import ReduceFunction
 from flinkish.functions.process import KeyedProcessFunction
 from flinkish.functions.runtime_context import RuntimeContext
 from flinkish.operators.keyed_process import KeyedProcessOperator
-from flinkish.state.descriptors import CallableReduce, ValueStateDescriptor
+from flinkish.state.descriptors import ValueStateDescriptor, as_reduce
 
 __all__ = ["GroupedReduce", "StreamGroupedReduceOperator"]
 
@@ -24,11 +23,7 @@ class GroupedReduce(KeyedProcessFunction):
     """
 
     def __init__(self, function: Any, *, only_last: bool = False) -> None:
-        if isinstance(function, type) or not callable(getattr(function, "reduce", function)):
-            raise ArgumentTypeError(
-                f"reduce takes a ReduceFunction or a function of two values, not {function!r}"
-            )
-        self.function = function if hasattr(function, "reduce") else CallableReduce(function)
+        self.function = as_reduce(function, "reduce takes")
         self._only_last = only_last
 
     def open(self, runtime_context: RuntimeContext) -> None:

@@ -11,7 +11,7 @@ from flinkish._core.keyed_process import (
     KeyedTimerContext,
     KeyedTimerService,
 )
-from flinkish.common.errors import ArgumentTypeError
+from flinkish.common.methods import require_methods
 from flinkish.common.output_tag import OutputTag
 from flinkish.functions.process import KeyedProcessFunction
 from flinkish.operators.keyed_engine import KeyedEngineOperator
@@ -36,16 +36,11 @@ class KeyedProcessOperator(KeyedEngineOperator):
 
     def __init__(self, function: KeyedProcessFunction) -> None:
         super().__init__()
-        missing = [
-            method
-            for method in ("process_element", "on_timer", "open", "close")
-            if not callable(getattr(function, method, None))
-        ]
-        if isinstance(function, type) or missing:
-            raise ArgumentTypeError(
-                f"KeyedProcessOperator needs a KeyedProcessFunction, not {function!r}"
-                + (f", which has no {', '.join(missing)}" if missing else "; make an instance")
-            )
+        require_methods(
+            function,
+            ("process_element", "on_timer", "open", "close"),
+            "KeyedProcessOperator needs a KeyedProcessFunction",
+        )
         self.function = function
 
     def _functions(self) -> Sequence[Any]:

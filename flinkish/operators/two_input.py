@@ -12,11 +12,8 @@ from flinkish._core.keyed_process import (
     KeyedTimerService,
 )
 from flinkish.common.elements import MIN_TIMESTAMP, StreamRecord, Watermark
-from flinkish.common.errors import (
-    ArgumentTypeError,
-    IllegalArgumentError,
-    UnsupportedOperationError,
-)
+from flinkish.common.errors import IllegalArgumentError, UnsupportedOperationError
+from flinkish.common.methods import require_methods
 from flinkish.common.output_tag import OutputTag
 from flinkish.functions.process import KeyedCoProcessFunction
 from flinkish.operators.base import OperatorEnvironment, Output
@@ -149,9 +146,4 @@ class KeyedCoProcessOperator(KeyedTwoInputOperator):
 
 def check_function(function: Any, kind: type, methods: Sequence[str], owner: str) -> None:
     """ArgumentTypeError unless it is an instance with these methods."""
-    missing = [method for method in methods if not callable(getattr(function, method, None))]
-    if isinstance(function, type) or missing:
-        raise ArgumentTypeError(
-            f"{owner} needs a {kind.__name__}, not {function!r}"
-            + (f", which has no {', '.join(missing)}" if missing else "; make an instance")
-        )
+    require_methods(function, methods, f"{owner} needs a {kind.__name__}")

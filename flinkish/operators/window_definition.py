@@ -12,8 +12,9 @@ from flinkish.common.errors import (
     IllegalArgumentError,
     UnsupportedOperationError,
 )
+from flinkish.common.methods import require_methods
 from flinkish.common.output_tag import OutputTag
-from flinkish.state.descriptors import CallableReduce
+from flinkish.state.descriptors import as_reduce
 from flinkish.windowing import (
     AfterEndOfWindow,
     ContinuousProcessingTimeTrigger,
@@ -60,12 +61,7 @@ class WindowDefinition:
     def of(cls, assigner: WindowAssigner) -> WindowDefinition:
         """The windows of an assigner, with its own trigger; ArgumentTypeError for anything else."""
         needed = ("assign_windows", "get_default_trigger", "get_window_serializer", "is_event_time")
-        missing = [name for name in needed if not callable(getattr(assigner, name, None))]
-        if isinstance(assigner, type) or missing:
-            raise ArgumentTypeError(
-                f"window takes a WindowAssigner, not {assigner!r}"
-                + (f", which has no {', '.join(missing)}" if missing else "; make an instance")
-            )
+        require_methods(assigner, needed, "window takes a WindowAssigner")
         trigger = assigner.get_default_trigger(None)
         return cls(assigner, trigger).with_trigger(trigger)
 
@@ -85,13 +81,7 @@ class WindowDefinition:
 
     def with_evictor(self, evictor: Evictor) -> WindowDefinition:
         """The same with an evictor."""
-        methods = ("evict_before", "evict_after")
-        missing = [name for name in methods if not callable(getattr(evictor, name, None))]
-        if isinstance(evictor, type) or missing:
-            raise ArgumentTypeError(
-                f"evictor takes an Evictor, not {evictor!r}"
-                + (f", which has no {', '.join(missing)}" if missing else "; make an instance")
-            )
+        require_methods(evictor, ("evict_before", "evict_after"), "evictor takes an Evictor")
         return replace(self, evictor=evictor)
 
     def with_lateness(self, lateness: DurationLike) -> WindowDefinition:
@@ -121,14 +111,7 @@ class WindowDefinition:
         self, reduce: Any, function: Any = None, *, keyed: bool = True
     ) -> WindowDefinition:
         """The same with elements reduced as they come, and maybe a function of the result."""
-        fold = reduce
-        if not callable(getattr(reduce, "reduce", None)):
-            if not callable(reduce):
-                raise ArgumentTypeError(
-                    f"reduce takes a ReduceFunction or a function of two values, not {reduce!r}"
-                )
-            fold = CallableReduce(reduce)
-        return self._folding(REDUCE, fold, function, keyed)
+        return self._folding(REDUCE, as_reduce(reduce, "reduce takes"), function, keyed)
 
     def with_aggregate(
         self, aggregate: Any, function: Any = None, *, keyed: bool = True
@@ -136,12 +119,7 @@ class WindowDefinition:
         """The same with elements aggregated as they come, and maybe a function of the result."""
         needed = ["create_accumulator", "add", "get_result"]
         needed += ["merge"] if self.is_merging else []
-        missing = [name for name in needed if not callable(getattr(aggregate, name, None))]
-        if isinstance(aggregate, type) or missing:
-            raise ArgumentTypeError(
-                f"aggregate takes an AggregateFunction, not {aggregate!r}"
-                + (f", which has no {', '.join(missing)}" if missing else "; make an instance")
-            )
+        require_methods(aggregate, needed, "aggregate takes an AggregateFunction")
         return self._folding(AGGREGATE, aggregate, function, keyed)
 
     def _folding(self, keeps: str, fold: Any, function: Any, keyed: bool) -> WindowDefinition:

@@ -17,6 +17,7 @@ __all__ = [
     "ReducingStateDescriptor",
     "StateDescriptor",
     "ValueStateDescriptor",
+    "as_reduce",
 ]
 
 
@@ -43,6 +44,19 @@ class CallableReduce:
 
     def __hash__(self) -> int:
         return hash(self.reduce)
+
+
+def as_reduce(function: Any, wanted: str) -> Any:
+    """A ReduceFunction as it is, a plain function of two values as one.
+
+    ArgumentTypeError for anything else; its message begins with ``wanted``.
+    """
+    if isinstance(function, type) or not callable(getattr(function, "reduce", function)):
+        raise ArgumentTypeError(
+            f"{wanted} a ReduceFunction or a function of two values, not "
+            f"{function!r}{_slip(function)}"
+        )
+    return function if hasattr(function, "reduce") else CallableReduce(function)
 
 
 class StateDescriptor:
@@ -147,16 +161,9 @@ class ReducingStateDescriptor(StateDescriptor):
         type_info: TypeInformation | str | None = None,
     ) -> None:
         super().__init__(name, type_info)
-        if isinstance(reduce_function, type) or not callable(
-            getattr(reduce_function, "reduce", reduce_function)
-        ):
-            raise ArgumentTypeError(
-                f"reduce_function of state {name!r} must be a ReduceFunction or a function of "
-                f"two values, not {reduce_function!r}{_slip(reduce_function)}"
-            )
-        if not hasattr(reduce_function, "reduce"):
-            reduce_function = CallableReduce(reduce_function)
-        self._reduce_function = reduce_function
+        self._reduce_function = as_reduce(
+            reduce_function, f"reduce_function of state {name!r} must be"
+        )
 
     def get_reduce_function(self) -> Any:
         """The ReduceFunction; a plain function comes wrapped in one."""

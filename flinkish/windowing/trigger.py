@@ -6,12 +6,20 @@ from abc import ABC, abstractmethod
 from enum import Enum
 from typing import Any, Generic
 
-from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
+from flinkish.common.errors import UnsupportedOperationError
+from flinkish.common.methods import require_methods
 from flinkish.common.type_variables import T, W
 from flinkish.metrics import MetricGroup
 from flinkish.state.descriptors import StateDescriptor
 
-__all__ = ["NeverTrigger", "PurgingTrigger", "Trigger", "TriggerResult", "require_trigger"]
+__all__ = [
+    "NeverTrigger",
+    "PurgingTrigger",
+    "QuietTrigger",
+    "Trigger",
+    "TriggerResult",
+    "require_trigger",
+]
 
 
 class TriggerResult(Enum):
@@ -114,24 +122,13 @@ class Trigger(ABC, Generic[T, W]):
 def require_trigger(trigger: Any, where: str) -> Trigger:
     """``trigger``, if it is one; ArgumentTypeError otherwise."""
     methods = ("on_element", "on_event_time", "on_processing_time", "clear")
-    missing = [name for name in methods if not callable(getattr(trigger, name, None))]
-    if isinstance(trigger, type) or missing:
-        raise ArgumentTypeError(
-            f"{where} takes a Trigger, not {trigger!r}"
-            + (f", which has no {', '.join(missing)}" if missing else "; make an instance")
-        )
+    require_methods(trigger, methods, f"{where} takes a Trigger")
     found: Trigger = trigger
     return found
 
 
-class NeverTrigger(Trigger):
-    """Never fires."""
-
-    def on_element(
-        self, element: Any, timestamp: int | None, window: Any, ctx: Trigger.TriggerContext
-    ) -> TriggerResult:
-        """Nothing."""
-        return TriggerResult.CONTINUE
+class QuietTrigger(Trigger):
+    """A trigger that timers mean nothing to, as long as it does not override what they call."""
 
     def on_processing_time(
         self, time: int, window: Any, ctx: Trigger.TriggerContext
@@ -140,6 +137,16 @@ class NeverTrigger(Trigger):
         return TriggerResult.CONTINUE
 
     def on_event_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
+        """Nothing."""
+        return TriggerResult.CONTINUE
+
+
+class NeverTrigger(QuietTrigger):
+    """Never fires."""
+
+    def on_element(
+        self, element: Any, timestamp: int | None, window: Any, ctx: Trigger.TriggerContext
+    ) -> TriggerResult:
         """Nothing."""
         return TriggerResult.CONTINUE
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-import tests
+from tests.checkout import ROOT
 
-ROOT = Path(tests.__file__).resolve().parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
 
 

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-import tests
+from tests.checkout import ROOT
 
-ROOT = Path(tests.__file__).resolve().parents[1]
 PACKAGE = ROOT / "flinkish"
 ROOMS = [
     *("_core", "common", "metrics", "mailbox", "time", "state", "purgatory", "rpc"),

@@ -1,18 +1,14 @@
 """The example of docs/windows.md that needs no Spark."""
 
-import re
-from pathlib import Path
-
 import pytest
 
-import tests
+from tests.checkout import examples, run_example
 
-PAGE = Path(tests.__file__).resolve().parents[1] / "docs/windows.md"
+PAGE = "docs/windows.md"
 
 
 def test_the_example_in_a_test(capsys: pytest.CaptureFixture[str]) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
-    exec(compile(blocks[1], str(PAGE), "exec"), {})
+    run_example(PAGE, examples(PAGE)[1])
     assert capsys.readouterr().out.splitlines() == [
         "[StreamRecord(value=('a', 7), timestamp=9999), Watermark(timestamp=9999)]",
         "TriggerResult.CONTINUE TriggerResult.FIRE",
@@ -20,5 +16,4 @@ def test_the_example_in_a_test(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_example_on_a_stream_is_python() -> None:
-    block = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)[0]
-    compile(block, str(PAGE), "exec")
+    compile(examples(PAGE)[0], PAGE, "exec")

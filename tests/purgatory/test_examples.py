@@ -2,13 +2,10 @@
 
 import importlib
 import sys
-from pathlib import Path
 
 import pytest
 
-import tests
-
-ROOT = Path(tests.__file__).resolve().parents[1]
+from tests.checkout import ROOT
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -19,8 +18,8 @@ from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession
 
 import flinkish.spark as fs
-import tests
 from flinkish.common.errors import RecipientUnreachableError
+from tests.checkout import examples, says_what_it_says
 from tests.spark import plane_functions as functions
 from tests.spark.conftest import worker_environment
 from tests.spark.support import Source
@@ -228,7 +227,5 @@ def test_a_cluster(tmp_path: Path) -> None:
 def test_the_example_of_the_document(
     spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = Path(tests.__file__).resolve().parents[1] / "docs/control-plane.md"
-    (code,) = re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
-    exec(compile(code, "docs/control-plane.md", "exec"), {"__name__": "example"})
-    assert capsys.readouterr().out.splitlines() == re.findall(r"print\(.*\)  # (.*)", code)
+    (code,) = examples("docs/control-plane.md")
+    says_what_it_says("docs/control-plane.md", code, capsys)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 from flinkish.common.durations import DurationLike, to_millis
@@ -10,7 +11,7 @@ from flinkish.common.errors import TimestampError
 from flinkish.common.typeinfo import Types
 from flinkish.state.api import ReducingState
 from flinkish.state.descriptors import ReducingStateDescriptor
-from flinkish.windowing.trigger import Trigger, TriggerResult
+from flinkish.windowing.trigger import QuietTrigger, Trigger, TriggerResult
 
 __all__ = [
     "ContinuousEventTimeTrigger",
@@ -21,7 +22,7 @@ __all__ = [
 ]
 
 
-class EventTimeTrigger(Trigger):
+class EventTimeTrigger(QuietTrigger):
     """Fires when the watermark passes the end of the window, then for each late element (C.18)."""
 
     @staticmethod
@@ -36,12 +37,6 @@ class EventTimeTrigger(Trigger):
         if window.max_timestamp() <= ctx.get_current_watermark():
             return TriggerResult.FIRE
         ctx.register_event_time_timer(window.max_timestamp())
-        return TriggerResult.CONTINUE
-
-    def on_processing_time(
-        self, time: int, window: Any, ctx: Trigger.TriggerContext
-    ) -> TriggerResult:
-        """Nothing."""
         return TriggerResult.CONTINUE
 
     def on_event_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
@@ -65,7 +60,7 @@ class EventTimeTrigger(Trigger):
         return "EventTimeTrigger()"
 
 
-class ProcessingTimeTrigger(Trigger):
+class ProcessingTimeTrigger(QuietTrigger):
     """Fires when the clock passes the end of the window."""
 
     @staticmethod
@@ -86,10 +81,6 @@ class ProcessingTimeTrigger(Trigger):
         """Fire."""
         return TriggerResult.FIRE
 
-    def on_event_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Nothing."""
-        return TriggerResult.CONTINUE
-
     def can_merge(self) -> bool:
         """Yes."""
         return True
@@ -107,7 +98,7 @@ class ProcessingTimeTrigger(Trigger):
         return "ProcessingTimeTrigger()"
 
 
-class EndOfStreamTrigger(Trigger):
+class EndOfStreamTrigger(QuietTrigger):
     """Fires once, when the input has ended (Flink: C.29)."""
 
     @staticmethod
@@ -120,12 +111,6 @@ class EndOfStreamTrigger(Trigger):
     ) -> TriggerResult:
         """Wait for the last watermark."""
         ctx.register_event_time_timer(MAX_TIMESTAMP)
-        return TriggerResult.CONTINUE
-
-    def on_processing_time(
-        self, time: int, window: Any, ctx: Trigger.TriggerContext
-    ) -> TriggerResult:
-        """Nothing."""
         return TriggerResult.CONTINUE
 
     def on_event_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
@@ -148,12 +133,74 @@ class EndOfStreamTrigger(Trigger):
         return "EndOfStreamTrigger()"
 
 
-class ContinuousEventTimeTrigger(Trigger):
-    """Fires at each multiple of an interval of event time, and at the end (Flink: C.21)."""
+class _Continuous(QuietTrigger):
+    """Fires at each multiple of an interval of one clock, whose timers `_wait` and `_forget` set.
+
+    The state holds the next multiple that the window waits for.
+    """
 
     def __init__(self, interval: DurationLike) -> None:
         self.interval = to_millis(interval, "the interval of a continuous trigger", minimum=1)
         self._next = ReducingStateDescriptor("fire-time", min, Types.LONG())
+
+    @abstractmethod
+    def _wait(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        """Have the trigger called at a time."""
+
+    @abstractmethod
+    def _forget(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        """Have it not called then."""
+
+    @abstractmethod
+    def _following(self, time: int, window: Any) -> int:
+        """When to fire next after the multiple ``time``."""
+
+    def register_next_fire_timestamp(
+        self,
+        time: int,
+        window: Any,
+        ctx: Trigger.TriggerContext,
+        fire_timestamp_state: ReducingState[int],
+    ) -> None:
+        """Wait for the multiple after ``time``, or the end of the window if it comes between."""
+        following = self._following(time, window)
+        fire_timestamp_state.add(following)
+        self._wait(following, ctx)
+
+    def _on_multiple(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
+        """Fire at a multiple, and wait for the next."""
+        state = ctx.get_partitioned_state(self._next)
+        if state.get() != time:
+            return TriggerResult.CONTINUE
+        state.clear()
+        self.register_next_fire_timestamp(time, window, ctx, state)
+        return TriggerResult.FIRE
+
+    def can_merge(self) -> bool:
+        """Yes."""
+        return True
+
+    def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
+        """The earliest of the windows' next firings counts."""
+        ctx.merge_partitioned_state(self._next)
+        following = ctx.get_partitioned_state(self._next).get()
+        if following is not None:
+            self._wait(following, ctx)
+
+    def clear(self, window: Any, ctx: Trigger.TriggerContext) -> None:
+        """Wait for no multiple; the end of the window is the operator's to forget."""
+        state = ctx.get_partitioned_state(self._next)
+        following = state.get()
+        if following is not None:
+            self._forget(following, ctx)
+            state.clear()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.interval})"
+
+
+class ContinuousEventTimeTrigger(_Continuous):
+    """Fires at each multiple of an interval of event time, and at the end (Flink: C.21)."""
 
     @staticmethod
     def of(interval: DurationLike) -> ContinuousEventTimeTrigger:
@@ -178,64 +225,25 @@ class ContinuousEventTimeTrigger(Trigger):
             self.register_next_fire_timestamp(start, window, ctx, state)
         return TriggerResult.CONTINUE
 
-    def on_processing_time(
-        self, time: int, window: Any, ctx: Trigger.TriggerContext
-    ) -> TriggerResult:
-        """Nothing."""
-        return TriggerResult.CONTINUE
-
     def on_event_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
         """Fire at the end, and at a multiple, and wait for the next."""
         if time == window.max_timestamp():
             return TriggerResult.FIRE
-        state = ctx.get_partitioned_state(self._next)
-        if state.get() != time:
-            return TriggerResult.CONTINUE
-        state.clear()
-        self.register_next_fire_timestamp(time, window, ctx, state)
-        return TriggerResult.FIRE
+        return self._on_multiple(time, window, ctx)
 
-    def can_merge(self) -> bool:
-        """Yes."""
-        return True
+    def _wait(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        ctx.register_event_time_timer(time)
 
-    def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
-        """The earliest of the windows' next firings counts."""
-        ctx.merge_partitioned_state(self._next)
-        following = ctx.get_partitioned_state(self._next).get()
-        if following is not None:
-            ctx.register_event_time_timer(following)
+    def _forget(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        ctx.delete_event_time_timer(time)
 
-    def clear(self, window: Any, ctx: Trigger.TriggerContext) -> None:
-        """Wait for no multiple; the end of the window is the operator's to forget."""
-        state = ctx.get_partitioned_state(self._next)
-        following = state.get()
-        if following is not None:
-            ctx.delete_event_time_timer(following)
-            state.clear()
-
-    def register_next_fire_timestamp(
-        self,
-        time: int,
-        window: Any,
-        ctx: Trigger.TriggerContext,
-        fire_timestamp_state: ReducingState[int],
-    ) -> None:
-        """Wait for the multiple after ``time``, or the end of the window before it."""
-        following = min(time + self.interval, window.max_timestamp())
-        fire_timestamp_state.add(following)
-        ctx.register_event_time_timer(following)
-
-    def __repr__(self) -> str:
-        return f"ContinuousEventTimeTrigger({self.interval})"
+    def _following(self, time: int, window: Any) -> int:
+        following: int = min(time + self.interval, window.max_timestamp())
+        return following
 
 
-class ContinuousProcessingTimeTrigger(Trigger):
+class ContinuousProcessingTimeTrigger(_Continuous):
     """Fires at each multiple of an interval of the clock (Flink: C.22)."""
-
-    def __init__(self, interval: DurationLike) -> None:
-        self.interval = to_millis(interval, "the interval of a continuous trigger", minimum=1)
-        self._next = ReducingStateDescriptor("fire-time", min, Types.LONG())
 
     @staticmethod
     def of(interval: DurationLike) -> ContinuousProcessingTimeTrigger:
@@ -256,50 +264,16 @@ class ContinuousProcessingTimeTrigger(Trigger):
         self, time: int, window: Any, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
         """Fire at a multiple, and wait for the next."""
-        state = ctx.get_partitioned_state(self._next)
-        if state.get() != time:
-            return TriggerResult.CONTINUE
-        state.clear()
-        self.register_next_fire_timestamp(time, window, ctx, state)
-        return TriggerResult.FIRE
+        return self._on_multiple(time, window, ctx)
 
-    def on_event_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Nothing."""
-        return TriggerResult.CONTINUE
+    def _wait(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        ctx.register_processing_time_timer(time)
 
-    def can_merge(self) -> bool:
-        """Yes."""
-        return True
+    def _forget(self, time: int, ctx: Trigger.TriggerContext) -> None:
+        ctx.delete_processing_time_timer(time)
 
-    def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
-        """The earliest of the windows' next firings counts."""
-        ctx.merge_partitioned_state(self._next)
-        following = ctx.get_partitioned_state(self._next).get()
-        if following is not None:
-            ctx.register_processing_time_timer(following)
-
-    def clear(self, window: Any, ctx: Trigger.TriggerContext) -> None:
-        """Wait no more."""
-        state = ctx.get_partitioned_state(self._next)
-        following = state.get()
-        if following is not None:
-            ctx.delete_processing_time_timer(following)
-            state.clear()
-
-    def register_next_fire_timestamp(
-        self,
-        time: int,
-        window: Any,
-        ctx: Trigger.TriggerContext,
-        fire_timestamp_state: ReducingState[int],
-    ) -> None:
-        """Wait for the multiple after ``time``, or the end of the window if it comes between."""
+    def _following(self, time: int, window: Any) -> int:
         following = time + self.interval
+        end: int = window.max_timestamp()
         # The end of an event-time window may be long past on this clock.
-        if time < window.max_timestamp() < following:
-            following = window.max_timestamp()
-        fire_timestamp_state.add(following)
-        ctx.register_processing_time_timer(following)
-
-    def __repr__(self) -> str:
-        return f"ContinuousProcessingTimeTrigger({self.interval})"
+        return end if time < end < following else following

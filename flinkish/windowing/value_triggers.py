@@ -10,12 +10,12 @@ from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
 from flinkish.common.typeinfo import Types
 from flinkish.state.descriptors import ReducingStateDescriptor, ValueStateDescriptor
-from flinkish.windowing.trigger import Trigger, TriggerResult, require_trigger
+from flinkish.windowing.trigger import QuietTrigger, Trigger, TriggerResult, require_trigger
 
 __all__ = ["CountTrigger", "DeltaTrigger", "ProcessingTimeoutTrigger", "delta_of"]
 
 
-class CountTrigger(Trigger):
+class CountTrigger(QuietTrigger):
     """Fires at each ``window_size``-th element of the window (Flink: C.19)."""
 
     def __init__(self, window_size: int) -> None:
@@ -41,16 +41,6 @@ class CountTrigger(Trigger):
             return TriggerResult.CONTINUE
         count.clear()
         return TriggerResult.FIRE
-
-    def on_processing_time(
-        self, time: int, window: Any, ctx: Trigger.TriggerContext
-    ) -> TriggerResult:
-        """Nothing."""
-        return TriggerResult.CONTINUE
-
-    def on_event_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Nothing."""
-        return TriggerResult.CONTINUE
 
     def can_merge(self) -> bool:
         """Yes."""
@@ -80,7 +70,7 @@ def delta_of(function: Any, where: str) -> Callable[[Any, Any], float]:
     return found
 
 
-class DeltaTrigger(Trigger):
+class DeltaTrigger(QuietTrigger):
     """Fires when an element is far enough from that of the last firing (Flink: C.23).
 
     The first element of a window is where it starts from.  Windows with it cannot merge.
@@ -109,16 +99,6 @@ class DeltaTrigger(Trigger):
             return TriggerResult.CONTINUE
         state.update((element,))
         return TriggerResult.FIRE
-
-    def on_processing_time(
-        self, time: int, window: Any, ctx: Trigger.TriggerContext
-    ) -> TriggerResult:
-        """Nothing."""
-        return TriggerResult.CONTINUE
-
-    def on_event_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Nothing."""
-        return TriggerResult.CONTINUE
 
     def clear(self, window: Any, ctx: Trigger.TriggerContext) -> None:
         """Forget the element."""

@@ -1,7 +1,5 @@
 """Early, on-time and late firings."""
 
-from typing import Any
-
 from flinkish.testing import TriggerTestHarness
 from flinkish.windowing import (
     ContinuousProcessingTimeTrigger,
@@ -9,20 +7,8 @@ from flinkish.windowing import (
     DeltaTrigger,
     EventTimeTriggers,
     TimeWindow,
-    TriggerResult,
 )
-
-CONTINUE, FIRE = TriggerResult.CONTINUE, TriggerResult.FIRE
-PURGE, BOTH = TriggerResult.PURGE, TriggerResult.FIRE_AND_PURGE
-ONE, TWO, BIG = TimeWindow(0, 2), TimeWindow(2, 4), TimeWindow(0, 4)
-
-
-def timers(harness: TriggerTestHarness, window: Any = None) -> tuple[int, int, int]:
-    return (
-        harness.num_event_time_timers(window),
-        harness.num_processing_time_timers(window),
-        harness.num_state_entries(window),
-    )
+from tests.windowing.triggers import BIG, CONTINUE, FIRE, ONE, TWO, timers
 
 
 def test_early_on_time_and_late() -> None:

@@ -86,118 +86,75 @@ class ListState(MergingState[T, Iterable[T]], Generic[T]):
         return iter(self.get())
 
 
-class MapState(State, Generic[K, V]):
+class _Readable(State, Generic[K, V]):
+    """Values by keys of their own, to read."""
+
+    @abstractmethod
+    def get(self, key: K) -> V | None:
+        """The value of ``key``, or None."""
+
+    @abstractmethod
+    def contains(self, key: K) -> bool:
+        """Whether there is a value for ``key``."""
+
+    @abstractmethod
+    def items(self) -> Iterable[tuple[K, V]]:
+        """Keys with their values."""
+
+    @abstractmethod
+    def keys(self) -> Iterable[K]:
+        """The keys."""
+
+    @abstractmethod
+    def values(self) -> Iterable[V]:
+        """The values."""
+
+    @abstractmethod
+    def is_empty(self) -> bool:
+        """Whether there is no key."""
+
+    def __getitem__(self, key: K) -> V | None:
+        return self.get(key)
+
+    def __contains__(self, key: K) -> bool:
+        return self.contains(key)
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self.keys())
+
+
+class _Writable(_Readable[K, V], Generic[K, V]):
+    """The same, to write as well."""
+
+    @abstractmethod
+    def put(self, key: K, value: V) -> None:
+        """Keep ``value`` under ``key``."""
+
+    @abstractmethod
+    def put_all(self, dict_value: dict[K, V]) -> None:
+        """Keep all values of a dict under their keys."""
+
+    @abstractmethod
+    def remove(self, key: K) -> None:
+        """Forget ``key``; nothing happens if it is not there."""
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self.put(key, value)
+
+    def __delitem__(self, key: K) -> None:
+        self.remove(key)
+
+
+class MapState(_Writable[K, V], Generic[K, V]):
     """Values by keys of their own."""
 
-    @abstractmethod
-    def get(self, key: K) -> V | None:
-        """The value of ``key``, or None."""
 
-    @abstractmethod
-    def put(self, key: K, value: V) -> None:
-        """Keep ``value`` under ``key``."""
-
-    @abstractmethod
-    def put_all(self, dict_value: dict[K, V]) -> None:
-        """Keep all values of a dict under their keys."""
-
-    @abstractmethod
-    def remove(self, key: K) -> None:
-        """Forget ``key``; nothing happens if it is not there."""
-
-    @abstractmethod
-    def contains(self, key: K) -> bool:
-        """Whether there is a value for ``key``."""
-
-    @abstractmethod
-    def items(self) -> Iterable[tuple[K, V]]:
-        """Keys with their values."""
-
-    @abstractmethod
-    def keys(self) -> Iterable[K]:
-        """The keys."""
-
-    @abstractmethod
-    def values(self) -> Iterable[V]:
-        """The values."""
-
-    @abstractmethod
-    def is_empty(self) -> bool:
-        """Whether there is no key."""
-
-    def __getitem__(self, key: K) -> V | None:
-        return self.get(key)
-
-    def __setitem__(self, key: K, value: V) -> None:
-        self.put(key, value)
-
-    def __delitem__(self, key: K) -> None:
-        self.remove(key)
-
-    def __contains__(self, key: K) -> bool:
-        return self.contains(key)
-
-    def __iter__(self) -> Iterator[K]:
-        return iter(self.keys())
-
-
-class ReadOnlyBroadcastState(State, Generic[K, V]):
+class ReadOnlyBroadcastState(_Readable[K, V], Generic[K, V]):
     """A map that all keys share, to read."""
 
-    @abstractmethod
-    def get(self, key: K) -> V | None:
-        """The value of ``key``, or None."""
 
-    @abstractmethod
-    def contains(self, key: K) -> bool:
-        """Whether there is a value for ``key``."""
-
-    @abstractmethod
-    def items(self) -> Iterable[tuple[K, V]]:
-        """Keys with their values."""
-
-    @abstractmethod
-    def keys(self) -> Iterable[K]:
-        """The keys."""
-
-    @abstractmethod
-    def values(self) -> Iterable[V]:
-        """The values."""
-
-    @abstractmethod
-    def is_empty(self) -> bool:
-        """Whether there is no key."""
-
-    def __getitem__(self, key: K) -> V | None:
-        return self.get(key)
-
-    def __contains__(self, key: K) -> bool:
-        return self.contains(key)
-
-    def __iter__(self) -> Iterator[K]:
-        return iter(self.keys())
-
-
-class BroadcastState(ReadOnlyBroadcastState[K, V], Generic[K, V]):
+class BroadcastState(_Writable[K, V], ReadOnlyBroadcastState[K, V], Generic[K, V]):
     """A map that all keys share, to read and to write."""
-
-    @abstractmethod
-    def put(self, key: K, value: V) -> None:
-        """Keep ``value`` under ``key``."""
-
-    @abstractmethod
-    def put_all(self, dict_value: dict[K, V]) -> None:
-        """Keep all values of a dict under their keys."""
-
-    @abstractmethod
-    def remove(self, key: K) -> None:
-        """Forget ``key``; nothing happens if it is not there."""
-
-    def __setitem__(self, key: K, value: V) -> None:
-        self.put(key, value)
-
-    def __delitem__(self, key: K) -> None:
-        self.remove(key)
 
 
 class ReducingState(MergingState[T, T], Generic[T]):

@@ -131,14 +131,7 @@ class KeyedEngineOperator(KeyedOperator):
         rows = self.rows_of(values, keys)
         times = None if timestamps is None else _milliseconds(timestamps, len(values))
         self.table.processing_time = self._clock()
-        try:
-            self.engine.process_batch(list(values), rows, times)
-        except Exception as error:
-            self._explain(error, self._on_element)
-            self._emit()
-            raise
-        self._emit()
-        self._forget_keys()
+        self._run(self._on_element, self.engine.process_batch, list(values), rows, times)
 
     # --- time
 
@@ -156,38 +149,28 @@ class KeyedEngineOperator(KeyedOperator):
         one of them stopped it, and a further call goes on (Flink: A.64).
         """
         self._require_open("try_advance_watermark")
-        self.table.processing_time = self._clock()
-        is_cancelled = self.environment.is_cancelled
-        if is_cancelled is not None and is_cancelled():
-            return False
-        stop = _either(is_cancelled, should_stop)
-        try:
-            done = self.engine.advance_watermark(watermark, stop)
-        except Exception as error:
-            self._explain(error, self._on_time)
-            self._emit()
-            raise
-        self._emit()
-        self._forget_keys()
-        return done
+        return self._fire(self.engine.advance_watermark, watermark, should_stop)
 
     def next_event_time_timer(self) -> int | None:
         """The time (ms) of the earliest event-time timer of all keys; None without one."""
         return self.engine.next_event_timer()
 
     def _on_processing_time(self, timestamp: int) -> bool:
+        return self._fire(self.engine.advance_processing_time, timestamp)
+
+    def _fire(
+        self,
+        advance: Callable[..., bool],
+        timestamp: int,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> bool:
+        """Fire the timers of one clock that are due; False if it was stopped."""
         self.table.processing_time = self._clock()
         is_cancelled = self.environment.is_cancelled
         if is_cancelled is not None and is_cancelled():
             return False
-        try:
-            done = self.engine.advance_processing_time(timestamp, is_cancelled)
-        except Exception as error:
-            self._explain(error, self._on_time)
-            self._emit()
-            raise
-        self._emit()
-        self._forget_keys()
+        stop = _either(is_cancelled, should_stop)
+        done: bool = self._run(self._on_time, advance, timestamp, stop)
         return done
 
     def _move_head(self, timestamp: int) -> None:
@@ -195,6 +178,18 @@ class KeyedEngineOperator(KeyedOperator):
             self._head.move(timestamp)
 
     # --- output and errors
+
+    def _run(self, method: str, call: Callable[..., Any], *args: Any) -> Any:
+        """Have the loop call the function, in ``method`` of it, and pass on what it gave."""
+        try:
+            result = call(*args)
+        except Exception as error:
+            self._explain(error, method)
+            self._emit()
+            raise
+        self._emit()
+        self._forget_keys()
+        return result
 
     def _emit(self) -> None:
         if self.engine.has_output:

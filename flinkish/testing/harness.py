@@ -26,6 +26,8 @@ from flinkish.time.key_groups import (
 __all__ = [
     "KeyedOneInputStreamOperatorTestHarness",
     "OneInputStreamOperatorTestHarness",
+    "record_of",
+    "watermark_of",
 ]
 
 O = TypeVar("O", bound=StreamOperator)  # noqa: E741 - an operator
@@ -44,6 +46,22 @@ class _Collected:
 
     def emit_side(self, tag: OutputTag, record: StreamRecord) -> None:
         self.sides.setdefault(tag, []).append(record)
+
+
+def record_of(value: Any, timestamp: int | None) -> StreamRecord:
+    """A value with its time in ms as a record; a StreamRecord, which has its own, as it is."""
+    if not isinstance(value, StreamRecord):
+        return StreamRecord(value, timestamp)
+    if timestamp is not None:
+        raise IllegalArgumentError(
+            f"{value!r} brings its own timestamp; give a value, or no timestamp"
+        )
+    return value
+
+
+def watermark_of(watermark: int | Watermark) -> Watermark:
+    """A time in ms as a watermark."""
+    return watermark if isinstance(watermark, Watermark) else Watermark(watermark)
 
 
 class OneInputStreamOperatorTestHarness(Generic[O]):
@@ -156,14 +174,7 @@ class OneInputStreamOperatorTestHarness(Generic[O]):
 
     def process_element(self, value: Any, timestamp: int | None = None) -> None:
         """Give the operator a value with its time in ms, or a StreamRecord."""
-        if isinstance(value, StreamRecord):
-            if timestamp is not None:
-                raise IllegalArgumentError(
-                    f"{value!r} brings its own timestamp; give a value, or no timestamp"
-                )
-            self.operator.process_element(value)
-        else:
-            self.operator.process_element(StreamRecord(value, timestamp))
+        self.operator.process_element(record_of(value, timestamp))
 
     def process_elements(self, elements: Iterable[Any], timestamp: int | None = None) -> None:
         """Give the operator StreamRecords, or values that all have the one timestamp."""
@@ -175,9 +186,7 @@ class OneInputStreamOperatorTestHarness(Generic[O]):
 
     def process_watermark(self, watermark: int | Watermark) -> None:
         """Give the operator a watermark, in ms."""
-        if not isinstance(watermark, Watermark):
-            watermark = Watermark(watermark)
-        self.operator.process_watermark(watermark)
+        self.operator.process_watermark(watermark_of(watermark))
 
     # --- mails
 

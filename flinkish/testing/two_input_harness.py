@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from flinkish.common.elements import StreamRecord, Watermark
-from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
+from flinkish.common.elements import Watermark
+from flinkish.common.errors import ArgumentTypeError
 from flinkish.functions.base import KeySelector
 from flinkish.operators.two_input import KeyedTwoInputOperator
-from flinkish.testing.harness import KeyedOneInputStreamOperatorTestHarness
+from flinkish.testing.harness import (
+    KeyedOneInputStreamOperatorTestHarness,
+    record_of,
+    watermark_of,
+)
 from flinkish.time.key_groups import KeyType
 
 __all__ = ["KeyedTwoInputStreamOperatorTestHarness"]
@@ -57,35 +61,21 @@ class KeyedTwoInputStreamOperatorTestHarness(KeyedOneInputStreamOperatorTestHarn
 
     def process_element1(self, value: Any, timestamp: int | None = None) -> None:
         """Give the first input a value with its time in ms, or a StreamRecord."""
-        self.operator.process_element1(_record(value, timestamp))
+        self.operator.process_element1(record_of(value, timestamp))
 
     def process_element2(self, value: Any, timestamp: int | None = None) -> None:
         """Give the second input a value with its time in ms, or a StreamRecord."""
-        self.operator.process_element2(_record(value, timestamp))
+        self.operator.process_element2(record_of(value, timestamp))
 
     def process_watermark1(self, watermark: int | Watermark) -> None:
         """Give the first input a watermark, in ms."""
-        self.operator.process_watermark1(_watermark(watermark))
+        self.operator.process_watermark1(watermark_of(watermark))
 
     def process_watermark2(self, watermark: int | Watermark) -> None:
         """Give the second input a watermark, in ms."""
-        self.operator.process_watermark2(_watermark(watermark))
+        self.operator.process_watermark2(watermark_of(watermark))
 
     def process_both_watermarks(self, watermark: int | Watermark) -> None:
         """Give both inputs a watermark, in ms."""
         self.process_watermark1(watermark)
         self.process_watermark2(watermark)
-
-
-def _record(value: Any, timestamp: int | None) -> StreamRecord:
-    if not isinstance(value, StreamRecord):
-        return StreamRecord(value, timestamp)
-    if timestamp is not None:
-        raise IllegalArgumentError(
-            f"{value!r} brings its own timestamp; give a value, or no timestamp"
-        )
-    return value
-
-
-def _watermark(watermark: int | Watermark) -> Watermark:
-    return watermark if isinstance(watermark, Watermark) else Watermark(watermark)

@@ -24,6 +24,7 @@ cdef enum:
     STEP_EXTREME = 3
     STEP_PICK = 4
     MOST_STEPS = 64
+    RECORD_WORDS = 129       # of eight bytes: the longest record
     NO_GROUP = 0             # the record that takes what goes nowhere
 
 cdef struct Step:

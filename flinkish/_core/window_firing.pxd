@@ -2,8 +2,9 @@
 #
 # All timers that are due leave the heap at once.  Windows fire key by key, so that the blocks of
 # a key are in the cache while its windows are put together: along a chain from each due
-# window to its successor, as long as that has elements and is due.  Then blocks are forgotten;
-# no window that fires in this advance needs one that was forgotten before it, since all fire first.
+# window to its successor, as long as that has elements and is due, in runs of windows that have
+# panes in common.  Then blocks are forgotten; no window that fires in this advance needs one that
+# was forgotten before it, since all fire first.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 

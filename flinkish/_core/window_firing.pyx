@@ -2,18 +2,20 @@
 
 from libc.errno cimport ENOMEM
 from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
 
 from flinkish._core.state_rows cimport row_at, table_add_timer, table_touch
 from flinkish._core.timer_batches cimport timer_columns_release, timers_poll_due
-from flinkish._core.window_accumulators cimport record_elements
+from flinkish._core.window_accumulators cimport RECORD_WORDS, record_merge
 from flinkish._core.window_groups cimport groups_begin, groups_find
-from flinkish._core.window_output cimport fired_pop, fired_push
+from flinkish._core.window_output cimport Fired, fired_push, fired_record, fired_sift
 from flinkish._core.window_panes cimport (
     CLEANUP,
     FIRE,
     fetch_blocks,
     forget_block,
     forget_blocks,
+    merge_time,
     panes_forget_near,
     window_has_elements,
     window_record,
@@ -22,6 +24,7 @@ from flinkish._core.window_shapes cimport SHAPE_LIMIT, pane_of, window_begin
 
 cdef enum:
     BLOCK = 1024       # timers grouped at once
+    RUN = 64           # windows put together at once
 
 
 cdef int table_poll_due(Table* table, Timers* timers, int64_t until, TimerColumns* out) noexcept nogil:
@@ -34,14 +37,42 @@ cdef int table_poll_due(Table* table, Timers* timers, int64_t until, TimerColumn
     return status
 
 
-cdef int fire(Panes* panes, uint32_t row, int64_t end) noexcept nogil:
+cdef int fire_run(Panes* panes, uint32_t row, int64_t* end) noexcept nogil:
+    """Fire the window with this end and those after it that are due and share panes with it.
+
+    `end` is then that of the next window.  What all of them have in common is put together once;
+    from the last to the first each has besides what lies before its successor, and from the first
+    to the last what lies behind its predecessor.
+    """
+    cdef Fired* fired = &panes.fired
+    cdef uint64_t[RECORD_WORDS] tail
+    cdef size_t first = fired.count, count = 0, at
+    cdef int64_t one = end[0]
+    cdef int64_t* begins
+    cdef int64_t* ends
     cdef char* record
-    cdef int status = fired_push(&panes.fired, row, window_begin(&panes.shape, end), end, &record)
-    if status != 0:
-        return status
-    window_record(panes, row, end, record)
-    if record_elements(record) == 0:
-        fired_pop(&panes.fired)
+    cdef int status
+    while count < RUN and (count == 0 or (one - 1 <= panes.watermark
+                                          and window_begin(&panes.shape, one) < end[0])):
+        status = fired_push(fired, row, window_begin(&panes.shape, one), one, &record)
+        if status != 0:
+            return status
+        count += 1
+        one += panes.shape.unit
+    begins = (<int64_t*>fired.begins.base) + first
+    ends = (<int64_t*>fired.ends.base) + first
+    memset(record, 0, fired.stride)
+    merge_time(panes, row, begins[count - 1], ends[0], record)
+    for at in range(count - 1, 0, -1):
+        record = fired_record(fired, first + at - 1)
+        memcpy(record, fired_record(fired, first + at), fired.stride)
+        merge_time(panes, row, begins[at - 1], begins[at], record)
+    memset(tail, 0, fired.stride)
+    for at in range(1, count):
+        merge_time(panes, row, ends[at - 1], ends[at], <char*>tail)
+        record_merge(panes.layout, fired_record(fired, first + at), <char*>tail)
+    fired_sift(fired, first)
+    end[0] = one
     return 0
 
 
@@ -56,10 +87,9 @@ cdef int fire_chain(Panes* panes, uint32_t row, const TimerColumns* due, const u
     while at < count:
         end = due.timestamps[mine[at]] + 1
         while True:
-            status = fire(panes, row, end)
+            status = fire_run(panes, row, &end)
             if status != 0:
                 return status
-            end += panes.shape.unit
             while at < count and due.timestamps[mine[at]] < end - 1:
                 at += 1
             if not window_has_elements(panes, row, end):
@@ -76,14 +106,20 @@ cdef int fire_single(Panes* panes, const TimerColumns* due) noexcept nogil:
     """Every pane is a window: they fire as their timers come."""
     cdef size_t at
     cdef int64_t end
+    cdef char* record
     cdef int status
     for at in range(due.count):
         if due.namespaces[at] != FIRE:
             continue
         end = due.timestamps[at] + 1
         panes_forget_near(panes)
-        status = fire(panes, due.keys[at], end)
-        if status == 0 and panes.shape.lateness == 0:
+        status = fired_push(&panes.fired, due.keys[at], window_begin(&panes.shape, end), end,
+                            &record)
+        if status != 0:
+            return status
+        window_record(panes, due.keys[at], end, record)
+        fired_sift(&panes.fired, panes.fired.count - 1)
+        if panes.shape.lateness == 0:
             status = forget_block(panes, due.keys[at], pane_of(&panes.shape, end - 1))
         if status != 0:
             return status

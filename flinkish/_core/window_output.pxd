@@ -24,9 +24,11 @@ cdef void fired_release(Fired* fired) noexcept nogil
 cdef int fired_push(Fired* fired, uint32_t row, int64_t begin, int64_t end,
                     char** record) noexcept nogil
 
-# Take the last one back.
-cdef inline void fired_pop(Fired* fired) noexcept nogil:
-    fired.count -= 1
+cdef inline char* fired_record(Fired* fired, size_t at) noexcept nogil:
+    return fired.records.base + at * fired.stride
+
+# Take those from `first` on back whose records have no elements.
+cdef void fired_sift(Fired* fired, size_t first) noexcept nogil
 
 # (rows, begins, ends, records) as NumPy arrays: uint32, int64, int64, uint8 of (count, stride).
 cdef tuple fired_take(Fired* fired)

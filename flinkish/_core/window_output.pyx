@@ -1,10 +1,11 @@
 """What windows gave; described in ``window_output.pxd``."""
 
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memmove
 
 import numpy as np
 
 from flinkish._core.memory cimport segment_init, segment_release, segment_reserve
+from flinkish._core.window_accumulators cimport record_elements
 
 
 cdef void fired_init(Fired* fired, uint32_t stride) noexcept nogil:
@@ -43,9 +44,24 @@ cdef int fired_push(Fired* fired, uint32_t row, int64_t begin, int64_t end,
     (<uint32_t*>fired.rows.base)[fired.count] = row
     (<int64_t*>fired.begins.base)[fired.count] = begin
     (<int64_t*>fired.ends.base)[fired.count] = end
-    record[0] = fired.records.base + fired.count * fired.stride
+    record[0] = fired_record(fired, fired.count)
     fired.count = count
     return 0
+
+
+cdef void fired_sift(Fired* fired, size_t first) noexcept nogil:
+    cdef uint32_t* rows = <uint32_t*>fired.rows.base
+    cdef int64_t* begins = <int64_t*>fired.begins.base
+    cdef int64_t* ends = <int64_t*>fired.ends.base
+    cdef size_t kept = first, at
+    for at in range(first, fired.count):
+        if record_elements(fired_record(fired, at)) == 0:
+            continue
+        if kept != at:
+            rows[kept], begins[kept], ends[kept] = rows[at], begins[at], ends[at]
+            memmove(fired_record(fired, kept), fired_record(fired, at), fired.stride)
+        kept += 1
+    fired.count = kept
 
 
 cdef object copy_of(const char* base, size_t size, object kind):

@@ -9,9 +9,9 @@
 #
 # Timers, by service: FIRE at the last millisecond of a window, CLEANUP when a block is of no use
 # any more.  Invariants:
-#   * of the windows with elements that are not due yet, each key has a FIRE timer for the first
-#     after any that has fired or that leaves a gap, and one for the first window of every pane;
-#     so a window that fires registers its successor and each window is reached;
+#   * a window with elements that is not due has a FIRE timer of its key, or the window before it
+#     has elements and is not due either; a window that fires registers the one after it, if that
+#     has elements, so each window is reached;
 #   * a block has a CLEANUP timer, unless it lasts for ever, or each window is a block of its own
 #     and ends with its FIRE (no lateness);
 #   * a block is forgotten only when all its panes' windows are.
@@ -69,7 +69,12 @@ cdef int pane_add_late(Panes* panes, uint32_t row, int64_t pane, const WordColum
 # Ask for the memory of the blocks that a window is made of.
 cdef void fetch_blocks(Panes* panes, uint32_t row, int64_t end) noexcept nogil
 
-# Put a window together in `record`, which is overwritten.  This and the next remember blocks.
+# Merge the panes from `begin` to `end`, which panes begin and end at, into `record`; whether they
+# have elements.  Without a record only say so.  This and the next two remember blocks.
+cdef bint merge_time(Panes* panes, uint32_t row, int64_t begin, int64_t end,
+                     char* record) noexcept nogil
+
+# Put a window together in `record`, which is overwritten.
 cdef void window_record(Panes* panes, uint32_t row, int64_t end, char* record) noexcept nogil
 
 # Whether a window has elements.

@@ -101,10 +101,18 @@ cdef int make_block(Panes* panes, uint32_t row, int64_t block, uint32_t* entry) 
     return -status if status < 0 else 0
 
 
+cdef inline bint leads_on(Panes* panes, char* block, int64_t pane) noexcept nogil:
+    """Whether the first window of the pane before, in the same block, is still to fire."""
+    return pane & ((1 << panes.shift) - 1) != 0 \
+        and record_elements(pane_in(panes, block, pane - 1)) != 0 \
+        and first_end(&panes.shape, pane - 1) - 1 > panes.watermark
+
+
 cdef int open_pane(Panes* panes, uint32_t row, int64_t pane, uint32_t hash, char** block) noexcept nogil:
     """The block of a pane, to change; made when there is none.  `hash` is the block's.
 
-    A pane that was empty gets the timer of its first window that is not due.
+    A pane that was empty gets the timer of its first window that is not due, unless the pane
+    before it leads there.
     """
     cdef int64_t number = pane >> panes.shift, end
     cdef uint32_t entry
@@ -129,6 +137,8 @@ cdef int open_pane(Panes* panes, uint32_t row, int64_t pane, uint32_t hash, char
             + panes.shape.unit
         if end > last_end(&panes.shape, pane):
             return 0
+    elif leads_on(panes, block[0], pane):
+        return 0
     # Timers are in other segments: the block stays where it is.
     status = table_add_timer(panes.table, &panes.table.event, end - 1, row, FIRE)
     return -status if status < 0 else 0
@@ -235,17 +245,16 @@ cdef bint merge_block(Panes* panes, char* block, int64_t number, int64_t pane, i
     return found
 
 
-cdef bint merge_window(Panes* panes, uint32_t row, int64_t end, char* record) noexcept nogil:
-    """Merge the panes of a window; whether it has elements.  Without a record only say so."""
-    cdef int64_t pane = pane_of(&panes.shape, window_begin(&panes.shape, end))
-    cdef int64_t after = pane_of(&panes.shape, end)
+cdef bint merge_time(Panes* panes, uint32_t row, int64_t begin, int64_t end,
+                     char* record) noexcept nogil:
+    cdef int64_t pane = pane_of(&panes.shape, begin), after = pane_of(&panes.shape, end)
     cdef int64_t number = pane >> panes.shift, last = (after - 1) >> panes.shift
     cdef Cell* head = cell_at(panes.table, row, panes.cell)
     cdef uint32_t entry
     cdef char* block
     cdef bint found = False
     if head.tag == TAG_CHAIN and head.size < <uint64_t>(last - number + 1):
-        # Of a long window most blocks are not there: go through those that are.
+        # Of a long time most blocks are not there: go through those that are.
         entry = chain_head(head)
         while entry != NO_ROW and not (found and record == NULL):
             number = <int64_t>entry_at(panes.table, entry).key_word
@@ -263,11 +272,11 @@ cdef bint merge_window(Panes* panes, uint32_t row, int64_t end, char* record) no
 
 cdef void window_record(Panes* panes, uint32_t row, int64_t end, char* record) noexcept nogil:
     memset(record, 0, panes.layout.stride)
-    merge_window(panes, row, end, record)
+    merge_time(panes, row, window_begin(&panes.shape, end), end, record)
 
 
 cdef bint window_has_elements(Panes* panes, uint32_t row, int64_t end) noexcept nogil:
-    return merge_window(panes, row, end, NULL)
+    return merge_time(panes, row, window_begin(&panes.shape, end), end, NULL)
 
 
 cdef int pane_add_late(Panes* panes, uint32_t row, int64_t pane, const WordColumn* columns,

@@ -169,6 +169,80 @@ def test_most_windows_of_an_element_cost_one_pane() -> None:
     assert made.number_of_event_timers == 0
 
 
+def windows_of(
+    time: int, *, size: int, unit: int, offset: int = 0, cycle: int = 0
+) -> list[tuple[int, int]]:
+    if cycle:
+        begin = (time - offset) // cycle * cycle + offset
+        first = begin + (time - begin) // unit * unit + unit
+        return [(begin, end) for end in range(first, begin + cycle + 1, unit)]
+    first = ((time - size - offset) // unit + 1) * unit + offset
+    return [(begin, begin + size) for begin in range(first, time + 1, unit)]
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"size": 200, "unit": 1},
+        {"size": 205, "unit": 2, "offset": 1},
+        {"size": 30, "unit": 20},
+        {"size": 200, "unit": 1, "cycle": 200},
+    ],
+)
+def test_windows_that_are_due_at_once_are_put_together_together(shape: dict[str, int]) -> None:
+    """More of them than a run holds, with stretches between that have no elements."""
+    made = table()
+    engine = PaneWindows(made, 0, LAYOUT, **shape)
+    random = np.random.default_rng(5)
+    found: dict[tuple[int, int, int], tuple[int, int]] = {}
+    wanted: dict[tuple[int, int, int], tuple[int, int]] = {}
+    watermark = -1
+    for step in [3, 40, 2_000, 150, 90_000]:
+        at = watermark + 1 + random.choice([0, 1, 2, 70, 71, 500, 505, 506, 1_500], 12)
+        keys, values = random.integers(1, 4, 12), random.integers(-9, 9, 12)
+        rows = rows_of(made, *keys.tolist())
+        assert len(engine.process(rows, at, words(*values.tolist()))) == 0
+        for key, time, value in zip(keys.tolist(), at.tolist(), values.tolist(), strict=True):
+            for begin, end in windows_of(time, **shape):
+                count, total = wanted.get((key, begin, end), (0, 0))
+                wanted[key, begin, end] = (count + 1, total + value)
+        watermark += step
+        engine.advance_watermark(watermark)
+        rows, begins, ends, records = engine.take()
+        sums = records.view(np.int64)
+        for row, begin, end, record in zip(rows, begins, ends, sums, strict=True):
+            window = (made.key_of(row), begin, end)
+            assert window not in found
+            assert end - 1 <= watermark
+            found[window] = (record[1], record[2])
+        assert found == {
+            window: result for window, result in wanted.items() if window[2] - 1 <= watermark
+        }
+    assert found == wanted
+    assert made.number_of_event_timers == 0
+
+
+def test_neighbouring_panes_share_timers() -> None:
+    """One of a pane before leads to the windows of those behind it."""
+    made = table()
+    engine = PaneWindows(made, 0, LAYOUT, size=60, unit=1)
+    row = rows_of(made, 1)
+    for time in range(8):
+        engine.process(row, times(time), words(1))
+    assert made.number_of_event_timers == 2, "the first window, and the end of the block"
+    engine.process(row, times(10), words(1))
+    assert made.number_of_event_timers == 4, "another block, whose first pane has no elements"
+    for due in range(70):
+        engine.advance_watermark(due)
+        _, _, ends, records = engine.take()
+        first, last = max(0, due - 59), min(due, 7)
+        count = max(0, last - first + 1) + (first <= 10 <= due)
+        assert ends.tolist() == [due + 1]
+        assert records.view(np.int64)[0, 1] == count
+    engine.advance_watermark(100)
+    assert (engine.waiting, made.number_of_event_timers) == (0, 0)
+
+
 @pytest.mark.parametrize("lateness", [2**63 - 1, 2**62])
 def test_windows_that_are_never_forgotten(lateness: int) -> None:
     """C.5: a cleanup past the end of time is none."""

@@ -54,20 +54,24 @@ cdef class AskFuture(TurnFuture):
     cdef Procedure procedure
     cdef object place             # where the call was made
 
-cdef class LocalCall(Letter):
+# A turn of the endpoint runs the method, if it lets the caller in, and answers with what that
+# returned or raised.
+cdef class Call(Letter):
     cdef Procedure procedure
-    cdef Port port                # of the caller
     cdef object arguments         # a tuple, or bytes
-    cdef RpcFuture future         # None for a tell
-    cdef int _answer(self, object result) except -1
-    cdef int _fail(self, Inbox inbox, object error) except -1
 
-# Whether an endpoint lets calls with this token in; else the error to answer with, or None.
-cdef object admission(Inbox inbox, object token, str method)
-# Call the endpoint's method.
-cdef object invoke(Inbox inbox, Procedure procedure, tuple arguments)
+    cdef object _token(self)      # what the caller is let in by
+    cdef bint _is_tell(self) noexcept
+    # Of a tell the first is not called, and the second does nothing.
+    cdef int _answer(self, object result) except -1
+    cdef int _fail(self, object error) except -1
+    cdef int _turn_away(self, Inbox inbox, object error) except -1
+
+
+cdef class LocalCall(Call):
+    cdef Port port                # of the caller
+    cdef RpcFuture future         # None for a tell
+
+
 # Arguments as a message; what cannot travel raises in the caller (Flink: E.19).
 cdef object encode(Procedure procedure, tuple arguments, str address)
-# The arguments in a message; the error is one for the asker.
-cdef tuple decode(Procedure procedure, object payload)
-cdef bint is_future(object result) except -1

@@ -44,7 +44,11 @@ class Procedure:
     ) -> None: ...
 
 @disjoint_base
-class LocalCall(Letter):
+class Call(Letter):
+    """A call of a method of an endpoint; a base class."""
+
+@disjoint_base
+class LocalCall(Call):
     """A call from this process."""
 
 @disjoint_base

@@ -69,35 +69,75 @@ cdef bint is_future(object result) except -1:
     return isinstance(result, RpcFuture) or hasattr(kind, "add_done_callback")
 
 
-cdef class LocalCall(Letter):
-    """A call from this process."""
+cdef class Call(Letter):
+    """A call of a method of an endpoint; a base class."""
+
+    cdef object _token(self):
+        return None
+
+    cdef bint _is_tell(self) noexcept:
+        return True
+
+    cdef int _answer(self, object result) except -1:
+        return 0
+
+    cdef int _fail(self, object error) except -1:
+        return 0
 
     cdef int deliver(self, Inbox inbox) except -1:
-        cdef object error = admission(inbox, self.port.token, self.procedure.name)
-        if error is not None:
-            return self._fail(inbox, error)
         cdef object result
         cdef Procedure procedure = self.procedure
+        cdef object error = admission(inbox, self._token(), procedure.name)
+        if error is not None:
+            return self._turn_away(inbox, error)
         try:
             if type(self.arguments) is tuple:
                 result = invoke(inbox, procedure, <tuple>self.arguments)
             else:
                 result = invoke(inbox, procedure, decode(procedure, self.arguments))
         except BaseException as raised:
-            if self.future is None:
+            if self._is_tell():
                 words().tell_failed(inbox, procedure.name, raised)
             else:
-                self.future.settle(FUTURE_FAILED, raised)
+                self._fail(raised)
             if not isinstance(raised, Exception):
                 raise
             return 0
-        if self.future is None:
+        if self._is_tell():
             return 0
         if is_future(result):
             result.add_done_callback(self._forward)
         else:
             self._answer(result)
         return 0
+
+    def _forward(self, result):
+        """Answer with what became of the future that the method returned."""
+        if result.cancelled():
+            self._fail(words().cancelled(result))
+            return
+        error = result.exception()
+        if error is not None:
+            self._fail(error)
+        else:
+            self._answer(result.result())
+
+    cdef int _turn_away(self, Inbox inbox, object error) except -1:
+        words().dead_letter(inbox, self.procedure.name, error, self._is_tell())
+        return self._fail(error)
+
+    cdef int refuse(self, Inbox inbox) except -1:
+        return self._turn_away(inbox, words().unreachable(inbox, self.procedure.name))
+
+
+cdef class LocalCall(Call):
+    """A call from this process."""
+
+    cdef object _token(self):
+        return self.port.token
+
+    cdef bint _is_tell(self) noexcept:
+        return self.future is None
 
     cdef int _answer(self, object result) except -1:
         cdef object back
@@ -107,30 +147,14 @@ cdef class LocalCall(Letter):
         try:
             back = words().through_bytes(self.procedure, result, self.port.address)
         except Exception as error:
-            self.future.settle(FUTURE_FAILED, error)
-            return 0
+            return self._fail(error)
         self.future.settle(FUTURE_DONE, back)
         return 0
 
-    def _forward(self, result):
-        """Pass on what became of the future that the method returned."""
-        if result.cancelled():
-            self.future.settle(FUTURE_FAILED, words().cancelled(result))
-            return
-        error = result.exception()
-        if error is not None:
-            self.future.settle(FUTURE_FAILED, error)
-        else:
-            self._answer(result.result())
-
-    cdef int _fail(self, Inbox inbox, object error) except -1:
-        words().dead_letter(inbox, self.procedure.name, error, self.future is None)
+    cdef int _fail(self, object error) except -1:
         if self.future is not None:
             self.future.settle(FUTURE_FAILED, error)
         return 0
-
-    cdef int refuse(self, Inbox inbox) except -1:
-        return self._fail(inbox, words().unreachable(inbox, self.procedure.name))
 
 
 # --- at the caller

@@ -29,8 +29,8 @@ from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 
 from flinkish._core.frame_buffer cimport FrameBuffer
 from flinkish._core.framing cimport Frame, FrameSink
-from flinkish._core.rpc_calls cimport AskFuture, Port, Procedure
-from flinkish._core.rpc_inbox cimport Inbox, Letter
+from flinkish._core.rpc_calls cimport AskFuture, Call, Port, Procedure
+from flinkish._core.rpc_inbox cimport Inbox
 
 cdef class Link:
     cdef readonly Inbox inbox
@@ -53,14 +53,10 @@ cdef class Session(FrameSink):
     cdef int _request(self, Frame* frame) except -1
     cdef int _answer(self, Frame* frame, bint good) except -1
 
-cdef class RemoteCall(Letter):
+cdef class RemoteCall(Call):
     cdef Link link
-    cdef Procedure procedure
-    cdef bytes payload
     cdef uint64_t call                 # 0 for a tell
     cdef int64_t length                # bytes of the frame
-    cdef int _reply(self, object result) except -1
-    cdef int _fail(self, object error) except -1
 
 cdef class RemoteAsk(AskFuture):
     cdef Session session

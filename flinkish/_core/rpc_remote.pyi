@@ -6,9 +6,9 @@ from typing import Any
 from typing_extensions import disjoint_base
 
 from flinkish._core.framing import FrameSink
-from flinkish._core.rpc_calls import AskFuture, Port, Procedure
+from flinkish._core.rpc_calls import AskFuture, Call, Port, Procedure
 from flinkish._core.rpc_future import Deadlines
-from flinkish._core.rpc_inbox import Inbox, Letter
+from flinkish._core.rpc_inbox import Inbox
 
 @disjoint_base
 class Link:
@@ -46,7 +46,7 @@ class Session(FrameSink):
     def answer(self, call: int, payload: bytes, good: bool) -> None: ...
 
 @disjoint_base
-class RemoteCall(Letter):
+class RemoteCall(Call):
     """A call from the other side of a connection."""
 
     def procedure_name(self) -> str: ...

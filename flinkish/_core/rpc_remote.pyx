@@ -8,7 +8,7 @@ from flinkish._core.framing cimport (
 )
 from flinkish._core.futex cimport fork_generation, fork_watch
 from flinkish._core.memory cimport segment_raise
-from flinkish._core.rpc_calls cimport admission, decode, encode, invoke, is_future
+from flinkish._core.rpc_calls cimport encode
 from flinkish._core.rpc_future cimport (
     FUTURE_CANCELLED, FUTURE_DONE, FUTURE_FAILED, Deadlines, wake_all, wakes_later, words,
 )
@@ -87,7 +87,7 @@ cdef class Session(FrameSink):
         if call.procedure is None:
             self.out.give_back(frame.length)
             return call._fail(words().no_method(link.inbox, link.names[frame.method]))
-        call.payload = PyBytes_FromStringAndSize(<const char*>frame.payload, frame.size)
+        call.arguments = PyBytes_FromStringAndSize(<const char*>frame.payload, frame.size)
         if link.inbox.put(call, False):
             self.due.append(link.inbox.queue)
         return 0
@@ -187,46 +187,24 @@ cdef class Session(FrameSink):
             <const uint8_t*>PyBytes_AS_STRING(payload), PyBytes_GET_SIZE(payload), True, -1)
 
 
-cdef class RemoteCall(Letter):
+cdef class RemoteCall(Call):
     """A call from the other side of a connection."""
 
+    cdef object _token(self):
+        return self.link.token
+
+    cdef bint _is_tell(self) noexcept:
+        return self.call == 0
+
     cdef int deliver(self, Inbox inbox) except -1:
-        cdef object result
         self.link.session.out.give_back(self.length)
-        cdef object error = admission(inbox, self.link.token, self.procedure.name)
-        if error is not None:
-            words().dead_letter(inbox, self.procedure.name, error, self.call == 0)
-            return self._fail(error)
-        try:
-            result = invoke(inbox, self.procedure, decode(self.procedure, self.payload))
-        except BaseException as raised:
-            if self.call == 0:
-                words().tell_failed(inbox, self.procedure.name, raised)
-            else:
-                self._fail(raised)
-            if not isinstance(raised, Exception):
-                raise
-            return 0
-        if self.call == 0:
-            return 0
-        if is_future(result):
-            result.add_done_callback(self._forward)
-        else:
-            self._reply(result)
-        return 0
+        return Call.deliver(self, inbox)
 
-    def _forward(self, result):
-        """Send what became of the future that the method returned."""
-        if result.cancelled():
-            self._fail(words().cancelled(result))
-            return
-        error = result.exception()
-        if error is not None:
-            self._fail(error)
-        else:
-            self._reply(result.result())
+    cdef int refuse(self, Inbox inbox) except -1:
+        self.link.session.out.give_back(self.length)
+        return Call.refuse(self, inbox)
 
-    cdef int _reply(self, object result) except -1:
+    cdef int _answer(self, object result) except -1:
         cdef bytes payload
         try:
             payload = <bytes?>self.procedure.encode_result(result)
@@ -259,12 +237,6 @@ cdef class RemoteCall(Letter):
     def procedure_name(self):
         """Name of the method, if the endpoint has it."""
         return "?" if self.procedure is None else self.procedure.name
-
-    cdef int refuse(self, Inbox inbox) except -1:
-        cdef object error = words().unreachable(inbox, self.procedure.name)
-        self.link.session.out.give_back(self.length)
-        words().dead_letter(inbox, self.procedure.name, error, self.call == 0)
-        return self._fail(error)
 
 
 cdef class RemoteAsk(AskFuture):

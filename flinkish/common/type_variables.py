@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     IN = TypeVar("IN", default=Any)
+    IN1 = TypeVar("IN1", default=Any)
+    IN2 = TypeVar("IN2", default=Any)
     OUT = TypeVar("OUT", default=Any)
     KEY = TypeVar("KEY", default=Any)
     T = TypeVar("T", default=Any)
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 else:
     from typing import TypeVar
 
-    IN, OUT, KEY, T, W, W2 = map(TypeVar, ("IN", "OUT", "KEY", "T", "W", "W2"))
+    IN, IN1, IN2, OUT, KEY, T, W, W2 = map(
+        TypeVar, ("IN", "IN1", "IN2", "OUT", "KEY", "T", "W", "W2")
+    )
 
-__all__ = ["IN", "KEY", "OUT", "W2", "T", "W"]
+__all__ = ["IN", "IN1", "IN2", "KEY", "OUT", "W2", "T", "W"]

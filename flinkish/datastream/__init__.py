@@ -16,6 +16,7 @@ from flinkish.datastream.functions import (
     AsyncFunction,
     AsyncRetryPredicate,
     AsyncRetryStrategy,
+    BroadcastProcessFunction,
     CoProcessFunction,
     FilterFunction,
     FlatMapFunction,
@@ -41,6 +42,7 @@ __all__ = [
     "AsyncFunction",
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
+    "BroadcastProcessFunction",
     "CoProcessFunction",
     "FilterFunction",
     "FlatMapFunction",
@@ -62,7 +64,15 @@ __all__ = [
 ]
 
 # Streams need pyspark; functions do not, and must be importable without it.
-_STREAMS = ("AsyncDataStream", "ConnectedStreams", "DataStream", "KeyedStream", "WindowedStream")
+_STREAMS = (
+    "AsyncDataStream",
+    "BroadcastConnectedStream",
+    "BroadcastStream",
+    "ConnectedStreams",
+    "DataStream",
+    "KeyedStream",
+    "WindowedStream",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -35,6 +35,7 @@ from flinkish.functions.base import (
 )
 from flinkish.functions.broadcast import (
     BaseBroadcastProcessFunction,
+    BroadcastProcessFunction,
     KeyedBroadcastProcessFunction,
 )
 from flinkish.functions.join import ProcessJoinFunction
@@ -63,6 +64,7 @@ __all__ = [
     "AsyncRetryStrategy",
     "Avg",
     "BaseBroadcastProcessFunction",
+    "BroadcastProcessFunction",
     "BuiltInAggregate",
     "BuiltInAggregates",
     "CheckpointListener",

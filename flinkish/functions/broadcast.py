@@ -1,4 +1,4 @@
-"""Functions of a keyed stream and of one that reaches every task.
+"""Functions of a stream, keyed or not, and of one that reaches every task.
 
 They are generators, or return an iterable, or nothing, like those of `functions.process`.
 """
@@ -7,15 +7,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic
 
+from flinkish.common.type_variables import IN1, IN2, KEY, OUT
 from flinkish.functions.base import Function
 from flinkish.state.api import BroadcastState, ReadOnlyBroadcastState
 from flinkish.state.descriptors import MapStateDescriptor, StateDescriptor
 from flinkish.time.domain import TimeDomain
 from flinkish.time.timer_service import TimerService
 
-__all__ = ["BaseBroadcastProcessFunction", "KeyedBroadcastProcessFunction"]
+__all__ = [
+    "BaseBroadcastProcessFunction",
+    "BroadcastProcessFunction",
+    "KeyedBroadcastProcessFunction",
+]
 
 
 class BaseBroadcastProcessFunction(Function):
@@ -55,7 +60,29 @@ class BaseBroadcastProcessFunction(Function):
             """The broadcast state, to read."""
 
 
-class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction):
+class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, OUT]):
+    """Makes values of elements that have no keys, and of elements that all tasks share.
+
+    ``process_broadcast_element`` must do the same with the broadcast state wherever it is called:
+    every task has a copy of its own.
+    """
+
+    class Context(BaseBroadcastProcessFunction.Context):
+        """What a call with a broadcast element knows."""
+
+    class ReadOnlyContext(BaseBroadcastProcessFunction.ReadOnlyContext):
+        """What a call with another element knows."""
+
+    @abstractmethod
+    def process_element(self, value: IN1, ctx: BroadcastProcessFunction.ReadOnlyContext) -> Any:
+        """Yields what an element becomes."""
+
+    @abstractmethod
+    def process_broadcast_element(self, value: IN2, ctx: BroadcastProcessFunction.Context) -> Any:
+        """Takes a broadcast element, usually into the broadcast state; yields what it becomes."""
+
+
+class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, IN1, IN2, OUT]):
     """Makes values of keyed elements, of timers, and of elements that all keys share.
 
     ``process_broadcast_element`` must do the same with the broadcast state wherever it is called:
@@ -91,13 +118,13 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction):
 
     @abstractmethod
     def process_element(
-        self, value: Any, ctx: KeyedBroadcastProcessFunction.ReadOnlyContext
+        self, value: IN1, ctx: KeyedBroadcastProcessFunction.ReadOnlyContext
     ) -> Any:
         """Yields what a keyed element becomes."""
 
     @abstractmethod
     def process_broadcast_element(
-        self, value: Any, ctx: KeyedBroadcastProcessFunction.Context
+        self, value: IN2, ctx: KeyedBroadcastProcessFunction.Context
     ) -> Any:
         """Takes a broadcast element, usually into the broadcast state; yields what it becomes."""
 

@@ -18,7 +18,10 @@ from flinkish.operators.base import (
     StreamOperator,
     SupportsSoftBackpressure,
 )
-from flinkish.operators.broadcast import CoBroadcastWithKeyedOperator
+from flinkish.operators.broadcast import (
+    CoBroadcastWithKeyedOperator,
+    CoBroadcastWithNonKeyedOperator,
+)
 from flinkish.operators.grouped_reduce import StreamGroupedReduceOperator
 from flinkish.operators.interval_join import IntervalJoinOperator
 from flinkish.operators.keyed import KeyedOperator
@@ -36,6 +39,7 @@ __all__ = [
     "AsyncWaitOperator",
     "BatchOutput",
     "CoBroadcastWithKeyedOperator",
+    "CoBroadcastWithNonKeyedOperator",
     "ColumnOutput",
     "IntervalJoinOperator",
     "KeyedCoProcessOperator",

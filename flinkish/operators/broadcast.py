@@ -1,28 +1,22 @@
-"""Broadcast state, and the operator of a keyed stream and one that all keys share.
-
-Every key group holds a copy of the broadcast state, in a row of its own (its number within the
-namespace ``broadcast-state``), so that it is kept, restored and moved with the key group's keys.
-All copies are alike, since every broadcast element writes to all of them; reading one is enough.
-"""
+"""Operators of a stream, keyed or not, and one that all its elements share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from flinkish._core.keyed_process import KeyedContext, KeyedProcess, KeyedTimerService
-from flinkish._core.keyed_state import MapCell
-from flinkish._core.row_visits import at_row, visit_keys
-from flinkish._core.state_table import StateTable
-from flinkish.common.errors import (
-    ArgumentTypeError,
-    IllegalArgumentError,
-    UnsupportedOperationError,
-)
+from flinkish._core.row_visits import visit_keys
+from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
 from flinkish.common.output_tag import OutputTag
-from flinkish.functions.broadcast import KeyedBroadcastProcessFunction
-from flinkish.functions.runtime_context import RuntimeContext
+from flinkish.functions.broadcast import (
+    BroadcastProcessFunction,
+    KeyedBroadcastProcessFunction,
+)
 from flinkish.operators.base import OperatorEnvironment, Output
+from flinkish.operators.broadcast_state import BroadcastCopies, check_descriptors
+from flinkish.operators.runtime_context import TaskRuntimeContext
 from flinkish.operators.two_input import KeyedTwoInputOperator, check_function
 from flinkish.state.api import BroadcastState, ReadOnlyBroadcastState
 from flinkish.state.backend import KeyedStateBackend
@@ -31,85 +25,22 @@ from flinkish.time.domain import TimeDomain
 from flinkish.time.namespaces import VOID_NAMESPACE
 from flinkish.time.timer_service import TimerService
 
-__all__ = ["CoBroadcastWithKeyedOperator", "KeyedBroadcast", "check_descriptors"]
+__all__ = [
+    "Broadcast",
+    "CoBroadcastWithKeyedOperator",
+    "CoBroadcastWithNonKeyedOperator",
+    "KeyedBroadcast",
+    "NonKeyedBroadcast",
+    "check_descriptors",
+]
 
-_NAMESPACE = "broadcast-state"
-_METHODS = ("process_element", "process_broadcast_element", "on_timer", "open", "close")
-
-
-class _Copies:
-    """The copies of one broadcast state in the key groups of a table."""
-
-    def __init__(self, table: StateTable, cell: MapCell) -> None:
-        self._table, self._cell = table, cell
-        self.groups: Sequence[int] = ()
-
-    def read(self, method: str, *args: Any) -> Any:
-        call = getattr(self._cell, method)
-        return at_row(self._table, self.groups[0], self.groups[0], _NAMESPACE, call, *args)
-
-    def write(self, method: str, *args: Any) -> None:
-        call = getattr(self._cell, method)
-        for group in self.groups:
-            at_row(self._table, group, group, _NAMESPACE, call, *args)
-
-
-class _Readable(ReadOnlyBroadcastState[Any, Any]):
-    """What keyed elements and timers get."""
-
-    def __init__(self, copies: _Copies) -> None:
-        self._copies = copies
-
-    def get(self, key: Any) -> Any:
-        return self._copies.read("get", key)
-
-    def contains(self, key: Any) -> bool:
-        found: bool = self._copies.read("contains", key)
-        return found
-
-    def items(self) -> Iterable[tuple[Any, Any]]:
-        pairs: Iterable[tuple[Any, Any]] = self._copies.read("items")
-        return pairs
-
-    def keys(self) -> Iterable[Any]:
-        keys: Iterable[Any] = self._copies.read("keys")
-        return keys
-
-    def values(self) -> Iterable[Any]:
-        values: Iterable[Any] = self._copies.read("values")
-        return values
-
-    def is_empty(self) -> bool:
-        empty: bool = self._copies.read("is_empty")
-        return empty
-
-    def clear(self) -> None:
-        raise UnsupportedOperationError(
-            "broadcast state can only be changed in process_broadcast_element, where every key "
-            "group sees the same change"
-        )
-
-
-class _Writable(_Readable, BroadcastState[Any, Any]):
-    """What broadcast elements get."""
-
-    def put(self, key: Any, value: Any) -> None:
-        self._copies.write("put", key, value)
-
-    def put_all(self, dict_value: dict[Any, Any]) -> None:
-        self._copies.write("put_all", dict_value)
-
-    def remove(self, key: Any) -> None:
-        self._copies.write("remove", key)
-
-    def clear(self) -> None:
-        self._copies.write("clear")
+_METHODS = ("process_element", "process_broadcast_element", "open", "close")
 
 
 class _Clocks:
     """What all contexts have; ``inner`` is the loop's context of the call."""
 
-    def __init__(self, owner: KeyedBroadcast) -> None:
+    def __init__(self, owner: Broadcast) -> None:
         self._owner = owner
         self.inner: Any = None
 
@@ -126,9 +57,28 @@ class _Clocks:
         return watermark
 
 
-class _Context(_Clocks, KeyedBroadcastProcessFunction.Context):
+class _Writing(_Clocks):
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState[Any, Any]:
-        return _Writable(self._owner.copies_of(state_descriptor))
+        return self._owner.copies.writable(state_descriptor)
+
+
+class _Reading(_Clocks):
+    def get_broadcast_state(
+        self, state_descriptor: MapStateDescriptor
+    ) -> ReadOnlyBroadcastState[Any, Any]:
+        return self._owner.copies.readable(state_descriptor)
+
+
+class _Context(_Writing, BroadcastProcessFunction.Context):
+    pass
+
+
+class _ReadOnlyContext(_Reading, BroadcastProcessFunction.ReadOnlyContext):
+    pass
+
+
+class _KeyedContext(_Writing, KeyedBroadcastProcessFunction.Context):
+    _owner: KeyedBroadcast
 
     def apply_to_keyed_state(
         self, state_descriptor: StateDescriptor, function: Callable[[Any, Any], object]
@@ -136,12 +86,7 @@ class _Context(_Clocks, KeyedBroadcastProcessFunction.Context):
         self._owner.apply(state_descriptor, function)
 
 
-class _OnTimerContext(_Clocks, KeyedBroadcastProcessFunction.OnTimerContext):
-    def get_broadcast_state(
-        self, state_descriptor: MapStateDescriptor
-    ) -> ReadOnlyBroadcastState[Any, Any]:
-        return _Readable(self._owner.copies_of(state_descriptor))
-
+class _OnTimerContext(_Reading, KeyedBroadcastProcessFunction.OnTimerContext):
     def timer_service(self) -> TimerService:
         timers: TimerService = self.inner.timer_service()
         return timers
@@ -154,59 +99,38 @@ class _OnTimerContext(_Clocks, KeyedBroadcastProcessFunction.OnTimerContext):
         return domain
 
 
-class KeyedBroadcast:
-    """A KeyedBroadcastProcessFunction as a function of two inputs, the second of them broadcast.
+class Broadcast:
+    """A function of a stream and a broadcast one, as a function of two inputs.
 
     `bind` before `open`; ``groups`` are the key groups that the table holds from then on.
     """
 
+    _reading: type[_Reading]
+    _writing: type[_Writing]
+    on_timer: Callable[[int, Any], Any] | None = None
+
     def __init__(self, function: Any, descriptors: Sequence[MapStateDescriptor]) -> None:
-        check_function(
-            function, KeyedBroadcastProcessFunction, _METHODS, "a keyed and a broadcast stream"
-        )
         self.function = function
-        self._descriptors = {one.get_name(): one for one in check_descriptors(descriptors)}
+        self._descriptors = check_descriptors(descriptors)
 
     def bind(self, backend: KeyedStateBackend, groups: Sequence[int]) -> None:
         """Say where state is kept."""
         self._backend = backend
-        self._write = _Context(self)
-        self._read = _OnTimerContext(self)
-        self._copies = {
-            name: _Copies(backend.table, backend.state(_kept(one)))
-            for name, one in self._descriptors.items()
-        }
+        self._read, self._write = self._reading(self), self._writing(self)
+        self.copies = BroadcastCopies(self._descriptors, backend)
         self.move(groups)
 
     def move(self, groups: Sequence[int]) -> None:
         """Say which key groups the table holds now."""
-        for copies in self._copies.values():
-            copies.groups = groups
-        self._first = groups[0]
+        self.copies.move(groups)
 
     def use_broadcast_row(self) -> None:
-        """Make a row current in whose name broadcast elements are handed over."""
-        self._backend.table.set_current_key(self._first, self._first, _NAMESPACE)
-
-    def copies_of(self, descriptor: MapStateDescriptor) -> _Copies:
-        """The copies of a state; IllegalArgumentError for one that was not declared."""
-        if self._descriptors.get(descriptor.get_name()) != descriptor:
-            raise IllegalArgumentError(
-                f"there is no broadcast state {descriptor!r}; broadcast was called with "
-                + ", ".join(map(repr, self._descriptors.values()))
-            )
-        return self._copies[descriptor.get_name()]
-
-    def apply(self, descriptor: StateDescriptor, function: Callable[[Any, Any], object]) -> None:
-        """Call ``function(key, state)`` for each key that has something in the state."""
-        state = self._backend.state(descriptor)
-        visit_keys(
-            self._backend.table, self._backend.cell_of(descriptor), lambda key: function(key, state)
-        )
+        """Make a row current in whose name elements without a key are handed over."""
+        self.copies.use_row()
 
     # --- as the loop calls it
 
-    def open(self, runtime_context: RuntimeContext) -> None:
+    def open(self, runtime_context: TaskRuntimeContext) -> None:
         """Open the function."""
         self.function.open(runtime_context)
 
@@ -215,7 +139,7 @@ class KeyedBroadcast:
         self.function.close()
 
     def process_element1(self, value: Any, ctx: KeyedContext) -> Any:
-        """A keyed element."""
+        """An element of the first stream."""
         self._read.inner = ctx
         return self.function.process_element(value, self._read)
 
@@ -225,56 +149,65 @@ class KeyedBroadcast:
         self._write.inner = ctx
         return self.function.process_broadcast_element(value, self._write)
 
+
+class NonKeyedBroadcast(Broadcast):
+    """A BroadcastProcessFunction: its first stream has no keys, so it has no state of a key."""
+
+    _reading, _writing = _ReadOnlyContext, _Context
+
+    def __init__(self, function: Any, descriptors: Sequence[MapStateDescriptor]) -> None:
+        check_function(
+            function,
+            BroadcastProcessFunction,
+            _METHODS,
+            "a stream without keys and a broadcast one",
+        )
+        if isinstance(function, KeyedBroadcastProcessFunction):
+            raise ArgumentTypeError(
+                "a stream without keys and a broadcast one needs a BroadcastProcessFunction, and "
+                f"{function!r} is for a stream with keys: call key_by before connect"
+            )
+        super().__init__(function, descriptors)
+
+    def open(self, runtime_context: TaskRuntimeContext) -> None:
+        """Open the function, which has no keyed state."""
+        self.function.open(runtime_context.without_keys())
+
+
+class KeyedBroadcast(Broadcast):
+    """A KeyedBroadcastProcessFunction."""
+
+    _reading, _writing = _OnTimerContext, _KeyedContext
+
+    def __init__(self, function: Any, descriptors: Sequence[MapStateDescriptor]) -> None:
+        check_function(
+            function,
+            KeyedBroadcastProcessFunction,
+            ("on_timer", *_METHODS),
+            "a keyed and a broadcast stream",
+        )
+        super().__init__(function, descriptors)
+
+    def apply(self, descriptor: StateDescriptor, function: Callable[[Any, Any], object]) -> None:
+        """Call ``function(key, state)`` for each key that has something in the state."""
+        state = self._backend.state(descriptor)
+        visit_keys(
+            self._backend.table, self._backend.cell_of(descriptor), lambda key: function(key, state)
+        )
+
     def on_timer(self, timestamp: int, ctx: KeyedContext) -> Any:
         """A timer of a key."""
         self._read.inner = ctx
         return self.function.on_timer(timestamp, self._read)
 
 
-def check_descriptors(descriptors: Sequence[Any]) -> Sequence[MapStateDescriptor]:
-    """Refuse what cannot be broadcast state."""
-    for one in descriptors:
-        if not isinstance(one, MapStateDescriptor):
-            raise ArgumentTypeError(f"broadcast state needs a MapStateDescriptor, not {one!r}")
-        if one.ttl_config is not None:
-            raise UnsupportedOperationError(f"broadcast state has no time to live: {one!r}")
-    names = [one.get_name() for one in descriptors]
-    if not names or len(set(names)) < len(names):
-        raise IllegalArgumentError(
-            f"broadcast needs at least one MapStateDescriptor, each of another name; it got {names}"
-        )
-    return descriptors
+class _CoBroadcastOperator(KeyedTwoInputOperator):
+    """Runs a function of a stream and a broadcast one."""
 
-
-def _kept(descriptor: MapStateDescriptor) -> MapStateDescriptor:
-    """The descriptor of a copy; a keyed state may have the same name."""
-    return MapStateDescriptor(
-        f"{_NAMESPACE}:{descriptor.get_name()}",
-        descriptor.key_type_info,
-        descriptor.value_type_info,
-    )
-
-
-class CoBroadcastWithKeyedOperator(KeyedTwoInputOperator):
-    """Runs a KeyedBroadcastProcessFunction: the first input has keys, the second is broadcast.
-
-    In Flink's order: broadcast elements take effect as they come, for all keys.
-    """
-
-    def __init__(
-        self,
-        function: KeyedBroadcastProcessFunction,
-        broadcast_state_descriptors: Sequence[MapStateDescriptor],
-    ) -> None:
+    def __init__(self, broadcast: Broadcast) -> None:
         super().__init__()
-        self.function = function
-        self._broadcast = KeyedBroadcast(function, broadcast_state_descriptors)
-
-    def setup(self, output: Output, environment: OperatorEnvironment | None = None) -> None:
-        """As declared; broadcast elements need no key selector."""
-        if environment is not None and environment.key_selector2 is None:
-            environment.key_selector2 = _no_key
-        super().setup(output, environment)
+        self.function = broadcast.function
+        self._broadcast = broadcast
 
     def _functions(self) -> Sequence[Any]:
         return [self.function]
@@ -300,6 +233,26 @@ class CoBroadcastWithKeyedOperator(KeyedTwoInputOperator):
     def _method_of(self, number: int) -> str:
         return "process_element" if number == 1 else "process_broadcast_element"
 
+
+class CoBroadcastWithKeyedOperator(_CoBroadcastOperator):
+    """Runs a KeyedBroadcastProcessFunction: the first input has keys, the second is broadcast.
+
+    In Flink's order: broadcast elements take effect as they come, for all keys.
+    """
+
+    def __init__(
+        self,
+        function: KeyedBroadcastProcessFunction,
+        broadcast_state_descriptors: Sequence[MapStateDescriptor],
+    ) -> None:
+        super().__init__(KeyedBroadcast(function, broadcast_state_descriptors))
+
+    def setup(self, output: Output, environment: OperatorEnvironment | None = None) -> None:
+        """As declared; broadcast elements need no key selector."""
+        if environment is not None and environment.key_selector2 is None:
+            environment = replace(environment, key_selector2=_no_key)
+        super().setup(output, environment)
+
     def use_key_of(self, value: Any) -> None:
         """The key of a keyed element; broadcast elements have none."""
         if self.engine.input == 1:
@@ -308,5 +261,33 @@ class CoBroadcastWithKeyedOperator(KeyedTwoInputOperator):
             self._broadcast.use_broadcast_row()
 
 
+class CoBroadcastWithNonKeyedOperator(_CoBroadcastOperator):
+    """Runs a BroadcastProcessFunction: the first input has no keys, the second is broadcast.
+
+    There is neither keyed state nor a timer.  A snapshot holds a copy of the broadcast state for
+    each key group, as with keys, and is cut and joined in the same way.
+    """
+
+    def __init__(
+        self,
+        function: BroadcastProcessFunction,
+        broadcast_state_descriptors: Sequence[MapStateDescriptor],
+    ) -> None:
+        super().__init__(NonKeyedBroadcast(function, broadcast_state_descriptors))
+
+    def setup(self, output: Output, environment: OperatorEnvironment | None = None) -> None:
+        """As declared; there are no keys to select."""
+        environment = environment or OperatorEnvironment()
+        super().setup(output, replace(environment, key_selector=_no_key, key_selector2=_no_key))
+        self.runtime_context = self.runtime_context.without_keys()
+
+    def use_key_of(self, value: Any) -> None:
+        """No element has a key."""
+        self._broadcast.use_broadcast_row()
+
+    def _whose_element(self) -> str:
+        return f"timestamp {self.engine.last_timestamp}"
+
+
 def _no_key(value: Any) -> NoReturn:
-    raise UnsupportedOperationError(f"the broadcast element {value!r} has no key")
+    raise UnsupportedOperationError(f"the element {value!r} has no key")

@@ -21,7 +21,7 @@ from flinkish.common.errors import (
 )
 from flinkish.operators.base import LifeCycle, OperatorEnvironment, Output, StreamOperator
 from flinkish.operators.key_columns import intern_column
-from flinkish.operators.runtime_context import KeyedRuntimeContext
+from flinkish.operators.runtime_context import KeyedRuntimeContext, TaskRuntimeContext
 from flinkish.operators.snapshot import OperatorSnapshot, SnapshotPart
 from flinkish.state.backend import KeyedStateBackend
 from flinkish.time.key_groups import (
@@ -46,6 +46,7 @@ class KeyedOperator(StreamOperator):
     table: StateTable
     backend: KeyedStateBackend
     key_groups: KeyGroupRange
+    runtime_context: TaskRuntimeContext
 
     def setup(self, output: Output, environment: OperatorEnvironment | None = None) -> None:
         """As declared.  UnsupportedOperationError without a key selector (Flink: B.18)."""

@@ -199,11 +199,13 @@ class KeyedEngineOperator(KeyedOperator):
         named = self._functions()[0] if function is None else function
         where = f"raised in {type(named).__name__}.{method}"
         if method != "open":
-            where += (
-                f" for the key {self.engine.last_key!r}, timestamp {self.engine.last_timestamp},"
-            )
+            where += f" for {self._whose_element()},"
             self.table.clear_current_key()
         add_note(error, f"{where} of task {self.runtime_context.get_task_name_with_subtasks()}")
+
+    def _whose_element(self) -> str:
+        """Key and timestamp of what the loop was at, for messages."""
+        return f"the key {self.engine.last_key!r}, timestamp {self.engine.last_timestamp}"
 
     # --- the end
 

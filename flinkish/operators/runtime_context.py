@@ -96,6 +96,18 @@ class TaskRuntimeContext(RuntimeContext):
         """Where the function's metrics live."""
         return self._metrics
 
+    def without_keys(self) -> TaskRuntimeContext:
+        """The same task, for a function that must not ask for state of a key."""
+        return TaskRuntimeContext(
+            task_name=self._task_name,
+            index=self._index,
+            parallelism=self._parallelism,
+            max_parallelism=self._max_parallelism,
+            attempt=self._attempt,
+            metrics=self._metrics,
+            job_parameters=self._job_parameters,
+        )
+
     def _refuse(self) -> NoReturn:
         raise UnsupportedOperationError(
             f"the task {self._task_name!r} has no keys, and this state is of a key: use key_by "

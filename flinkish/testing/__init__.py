@@ -14,7 +14,10 @@ from flinkish.testing.harness import (
 from flinkish.testing.mailbox import SteppingMailbox
 from flinkish.testing.processing_time import TestProcessingTimeService
 from flinkish.testing.trigger_harness import TriggerTestHarness
-from flinkish.testing.two_input_harness import KeyedTwoInputStreamOperatorTestHarness
+from flinkish.testing.two_input_harness import (
+    KeyedTwoInputStreamOperatorTestHarness,
+    TwoInputStreamOperatorTestHarness,
+)
 
 __all__ = [
     "KeyedOneInputStreamOperatorTestHarness",
@@ -24,4 +27,5 @@ __all__ = [
     "SteppingMailbox",
     "TestProcessingTimeService",
     "TriggerTestHarness",
+    "TwoInputStreamOperatorTestHarness",
 ]

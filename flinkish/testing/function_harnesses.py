@@ -6,13 +6,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flinkish.functions.base import KeySelector
-from flinkish.functions.broadcast import KeyedBroadcastProcessFunction
+from flinkish.functions.broadcast import (
+    BroadcastProcessFunction,
+    KeyedBroadcastProcessFunction,
+)
 from flinkish.functions.process import (
     KeyedCoProcessFunction,
     KeyedProcessFunction,
     ProcessFunction,
 )
-from flinkish.operators.broadcast import CoBroadcastWithKeyedOperator
+from flinkish.operators.broadcast import (
+    CoBroadcastWithKeyedOperator,
+    CoBroadcastWithNonKeyedOperator,
+)
 from flinkish.operators.keyed_process import KeyedProcessOperator
 from flinkish.operators.process import ProcessOperator
 from flinkish.operators.two_input import KeyedCoProcessOperator
@@ -21,7 +27,10 @@ from flinkish.testing.harness import (
     KeyedOneInputStreamOperatorTestHarness,
     OneInputStreamOperatorTestHarness,
 )
-from flinkish.testing.two_input_harness import KeyedTwoInputStreamOperatorTestHarness
+from flinkish.testing.two_input_harness import (
+    KeyedTwoInputStreamOperatorTestHarness,
+    TwoInputStreamOperatorTestHarness,
+)
 from flinkish.time.key_groups import KeyType
 
 __all__ = ["ProcessFunctionTestHarnesses"]
@@ -62,6 +71,18 @@ class ProcessFunctionTestHarnesses:
         """A harness of one subtask for a keyed function of two inputs."""
         harness = KeyedTwoInputStreamOperatorTestHarness(
             KeyedCoProcessOperator(function), key_selector1, key_selector2, key_type
+        )
+        harness.open()
+        return harness
+
+    @staticmethod
+    def for_broadcast_process_function(
+        function: BroadcastProcessFunction,
+        descriptors: Sequence[MapStateDescriptor],
+    ) -> TwoInputStreamOperatorTestHarness[CoBroadcastWithNonKeyedOperator]:
+        """A harness of one subtask without keys, whose second input is broadcast."""
+        harness = TwoInputStreamOperatorTestHarness(
+            CoBroadcastWithNonKeyedOperator(function, descriptors)
         )
         harness.open()
         return harness

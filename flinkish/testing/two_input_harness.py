@@ -1,4 +1,4 @@
-"""A keyed operator with two inputs under a test's control."""
+"""An operator with two inputs under a test's control."""
 
 from __future__ import annotations
 
@@ -11,22 +11,54 @@ from flinkish.functions.base import KeySelector
 from flinkish.operators.two_input import KeyedTwoInputOperator
 from flinkish.testing.harness import (
     KeyedOneInputStreamOperatorTestHarness,
+    OneInputStreamOperatorTestHarness,
     record_of,
     watermark_of,
 )
 from flinkish.time.key_groups import KeyType
 
-__all__ = ["KeyedTwoInputStreamOperatorTestHarness"]
+__all__ = ["KeyedTwoInputStreamOperatorTestHarness", "TwoInputStreamOperatorTestHarness"]
 
 O = TypeVar("O", bound=KeyedTwoInputOperator)  # noqa: E741 - an operator
 
 
-class KeyedTwoInputStreamOperatorTestHarness(KeyedOneInputStreamOperatorTestHarness[O]):
+class TwoInputStreamOperatorTestHarness(OneInputStreamOperatorTestHarness[O]):
+    """Runs an operator with two inputs, none of which has keys.
+
+    All is as with one input, but that elements and watermarks come in by number.
+    """
+
+    operator: Any
+
+    def process_element1(self, value: Any, timestamp: int | None = None) -> None:
+        """Give the first input a value with its time in ms, or a StreamRecord."""
+        self.operator.process_element1(record_of(value, timestamp))
+
+    def process_element2(self, value: Any, timestamp: int | None = None) -> None:
+        """Give the second input a value with its time in ms, or a StreamRecord."""
+        self.operator.process_element2(record_of(value, timestamp))
+
+    def process_watermark1(self, watermark: int | Watermark) -> None:
+        """Give the first input a watermark, in ms."""
+        self.operator.process_watermark1(watermark_of(watermark))
+
+    def process_watermark2(self, watermark: int | Watermark) -> None:
+        """Give the second input a watermark, in ms."""
+        self.operator.process_watermark2(watermark_of(watermark))
+
+    def process_both_watermarks(self, watermark: int | Watermark) -> None:
+        """Give both inputs a watermark, in ms."""
+        self.process_watermark1(watermark)
+        self.process_watermark2(watermark)
+
+
+class KeyedTwoInputStreamOperatorTestHarness(
+    TwoInputStreamOperatorTestHarness[O], KeyedOneInputStreamOperatorTestHarness[O]
+):
     """Runs a keyed operator with two inputs.
 
     ``key_selector1`` and ``key_selector2`` say the keys of the two; a broadcast input has none
-    (None).  All the rest is as with one
-    input, but that elements and watermarks come in by number.
+    (None).
     """
 
     def __init__(
@@ -58,24 +90,3 @@ class KeyedTwoInputStreamOperatorTestHarness(KeyedOneInputStreamOperatorTestHarn
             job_parameters=job_parameters,
             is_cancelled=is_cancelled,
         )
-
-    def process_element1(self, value: Any, timestamp: int | None = None) -> None:
-        """Give the first input a value with its time in ms, or a StreamRecord."""
-        self.operator.process_element1(record_of(value, timestamp))
-
-    def process_element2(self, value: Any, timestamp: int | None = None) -> None:
-        """Give the second input a value with its time in ms, or a StreamRecord."""
-        self.operator.process_element2(record_of(value, timestamp))
-
-    def process_watermark1(self, watermark: int | Watermark) -> None:
-        """Give the first input a watermark, in ms."""
-        self.operator.process_watermark1(watermark_of(watermark))
-
-    def process_watermark2(self, watermark: int | Watermark) -> None:
-        """Give the second input a watermark, in ms."""
-        self.operator.process_watermark2(watermark_of(watermark))
-
-    def process_both_watermarks(self, watermark: int | Watermark) -> None:
-        """Give both inputs a watermark, in ms."""
-        self.process_watermark1(watermark)
-        self.process_watermark2(watermark)

@@ -18,7 +18,8 @@ IMPORTS = {
     "datastream": (
         "AllWindowFunction AsyncFunction AsyncRetryPredicate AsyncRetryStrategy "
         "ProcessAllWindowFunction ProcessWindowFunction WindowFunction "
-        "AggregateFunction CoProcessFunction FilterFunction FlatMapFunction "
+        "AggregateFunction BroadcastProcessFunction CoProcessFunction FilterFunction "
+        "FlatMapFunction KeyedBroadcastProcessFunction "
         "KeyedCoProcessFunction KeyedProcessFunction KeySelector MapFunction OutputTag "
         "ProcessFunction ReduceFunction RuntimeContext TimeDomain TimerService"
     ),
@@ -33,14 +34,16 @@ IMPORTS = {
     "datastream.functions": (
         "AllWindowFunction AsyncBatchFunction AsyncFunction AsyncRetryPredicate "
         "AsyncRetryStrategy ProcessAllWindowFunction ProcessWindowFunction WindowFunction "
-        "AggregateFunction CoProcessFunction FilterFunction FlatMapFunction Function "
+        "AggregateFunction BaseBroadcastProcessFunction BroadcastProcessFunction "
+        "CoProcessFunction FilterFunction FlatMapFunction Function KeyedBroadcastProcessFunction "
         "KeyedCoProcessFunction KeyedProcessFunction KeyedStateStore KeySelector MapFunction "
         "ProcessFunction ReduceFunction RuntimeContext SourceFunction TimerService"
     ),
     "datastream.output_tag": "OutputTag",
     "datastream.state": (
-        "AggregatingState AggregatingStateDescriptor ListState ListStateDescriptor MapState "
-        "MapStateDescriptor ReducingState ReducingStateDescriptor StateTtlConfig ValueState "
+        "AggregatingState AggregatingStateDescriptor BroadcastState ListState "
+        "ListStateDescriptor MapState MapStateDescriptor ReadOnlyBroadcastState ReducingState "
+        "ReducingStateDescriptor StateTtlConfig ValueState "
         "ValueStateDescriptor"
     ),
     "datastream.time_domain": "TimeDomain",
@@ -85,6 +88,8 @@ def test_functions_import_without_spark() -> None:
 
 
 def test_streams_are_listed_and_unknown_names_refused() -> None:
-    assert {"DataStream", "KeyedStream", "OutputTag"} <= set(dir(flinkish.datastream))
+    assert {"BroadcastStream", "DataStream", "KeyedStream", "OutputTag"} <= set(
+        dir(flinkish.datastream)
+    )
     with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
         _ = flinkish.datastream.Nothing

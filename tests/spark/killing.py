@@ -51,17 +51,24 @@ def kill_now_and_then(
     return deaths
 
 
-def cut(checkpoint: Path, files: Sequence[Sequence[T]]) -> list[list[T]]:
-    """What a source of one file each gave to each micro-batch but the trailing one.
+def cut(work: Path, batches: Sequence[Sequence[T]]) -> list[list[T]]:
+    """What the source gave to each micro-batch but the trailing one; batches are files in WORK/in.
 
     Killed between writing the source's own log and the query's, Spark puts that file and the next
-    one into one micro-batch when it is started again.
+    one into one micro-batch when it is started again, and the larger one first.
     """
-    logs = sorted((checkpoint / "offsets").glob("[0-9]*"), key=lambda path: int(path.name))
-    ends = [0, *(json.loads(log.read_text().splitlines()[2])["logOffset"] + 1 for log in logs)]
-    assert ends[-2:] == [len(files)] * 2, "the last micro-batch is one without rows"
+    sizes = [file.stat().st_size for file in sorted((work / "in").glob("*.json"))]
+    logs = (work / "checkpoint" / "offsets").glob("[0-9]*")
+    texts = [log.read_text() for log in sorted(logs, key=lambda log: int(log.name))]
+    ends = [0, *(json.loads(text.splitlines()[2])["logOffset"] + 1 for text in texts)]
+    assert ends[-2:] == [len(batches)] * 2, "the last micro-batch is one without rows"
     return [
-        [row for file in files[start:stop] for row in file] for start, stop in pairwise(ends[:-1])
+        [
+            row
+            for number in sorted(range(start, stop), key=lambda number: -sizes[number])
+            for row in batches[number]
+        ]
+        for start, stop in pairwise(ends[:-1])
     ]
 
 

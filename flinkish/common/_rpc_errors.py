@@ -86,12 +86,14 @@ class RemoteError(RpcError):
 class ConnectionLostError(RpcConnectionError):
     """The connection ended: closed, broken, silent for too long, or of the parent process.
 
-    ``address`` is the peer's, as far as it is known.
+    ``address`` is the peer's, as far as it is known.  ``for_good`` is true when the service there
+    said that it ends: nobody will be there to connect to.
     """
 
-    def __init__(self, message: str, *, address: str = "") -> None:
+    def __init__(self, message: str, *, address: str = "", for_good: bool = False) -> None:
         super().__init__(message)
         self.address = address
+        self.for_good = for_good
 
 
 class FrameError(RpcError):

@@ -39,6 +39,7 @@ READABLE = select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR
 EARLY_LIMIT = 65536  # bytes that a stranger may send before it has proved itself
 LINGER = 1.0  # seconds in which the peer of a closing connection must take in something
 REASON_LIMIT = 2000  # characters of a farewell
+FOR_GOOD = 1  # the call field of the GOODBYE of a service that ends
 
 
 class Cutter(FrameCutter):
@@ -199,10 +200,10 @@ class Connection(Outflow):
         else:
             self._end(self._lost(str(error)) if self._handshake is None else self._closed())
 
-    def _lost(self, why: str) -> ConnectionLostError:
+    def _lost(self, why: str, *, for_good: bool = False) -> ConnectionLostError:
         name = f"{self.peer.name!r} at {self.address}" if self.peer else self.address
         return ConnectionLostError(
-            f"the connection to {name} was lost: {why}", address=self.address
+            f"the connection to {name} was lost: {why}", address=self.address, for_good=for_good
         )
 
     def _receive(self) -> None:
@@ -293,7 +294,7 @@ class Connection(Outflow):
             self.flush()
         elif kind == FrameKind.GOODBYE:
             reason = payload.decode("utf-8", "replace")[:REASON_LIMIT]
-            raise self._lost(f"the other side said goodbye: {reason}")
+            raise self._lost(f"the other side said goodbye: {reason}", for_good=call == FOR_GOOD)
         elif kind != FrameKind.PONG:
             raise FrameError(f"a frame of kind {kind} came from {self.address} after the handshake")
 
@@ -314,17 +315,18 @@ class Connection(Outflow):
 
     def _shut_error(self) -> RpcError:
         if self.error is not None:
-            return self._lost_again(self.error)
+            again = ConnectionLostError(
+                str(self.error),
+                address=self.address,
+                for_good=getattr(self.error, "for_good", False),
+            )
+            again.__cause__ = self.error
+            return again
         return ConnectionLostError(
             f"the connection to {self.address} is closed, or was made by the parent process before "
             "a fork: connect again",
             address=self.address,
         )
-
-    def _lost_again(self, error: RpcError) -> ConnectionLostError:
-        again = ConnectionLostError(str(error), address=self.address)
-        again.__cause__ = error
-        return again
 
     def _large_error(self, kind: int, size: int, limit: int) -> FrameTooLargeError:
         what = "a request" if kind in (FrameKind.TELL, FrameKind.ASK) else "a reply"
@@ -354,11 +356,14 @@ class Connection(Outflow):
 
     # --- the end
 
-    def close(self, reason: str = "closed") -> None:
-        """Say goodbye and end the connection, after what was sent before; from any thread."""
-        self._io.post(lambda: self._leave(reason))
+    def close(self, reason: str = "closed", *, for_good: bool = False) -> None:
+        """Say goodbye and end the connection, after what was sent before; from any thread.
 
-    def _leave(self, reason: str) -> None:
+        ``for_good`` tells the peer that it need not connect again: this service ends.
+        """
+        self._io.post(lambda: self._leave(reason, for_good))
+
+    def _leave(self, reason: str, for_good: bool) -> None:
         if self.error is not None or self._farewell is not None:
             return
         self._goodbye = reason
@@ -366,7 +371,8 @@ class Connection(Outflow):
         if self._tls is not None and not self._tls.established:
             self._left()
             return
-        self.put_control(FrameKind.GOODBYE, reason.encode()[:REASON_LIMIT])
+        said = reason.encode()[:REASON_LIMIT]
+        self.put_control(FrameKind.GOODBYE, said, call=FOR_GOOD if for_good else 0)
         self._visit()
         self._maybe_leave()
 

@@ -20,6 +20,7 @@ from flinkish._core.rpc_future import RpcFuture
 from flinkish._core.rpc_inbox import Inbox
 from flinkish._core.rpc_remote import Link, RemotePort, Route, Session, Way
 from flinkish.common.errors import (
+    ConnectionLostError,
     HandshakeError,
     RpcConnectionError,
     RpcError,
@@ -149,6 +150,10 @@ class Remote:
 
         def again(way: Way) -> None:
             """The connection was lost: open the link anew, if it is still the same process."""
+            lost = way.route.session.lost
+            if isinstance(lost, ConnectionLostError) and lost.for_good:
+                way.not_found(for_ever=True)
+                return
             before = way.route.session.connection.peer.incarnation
             searched: RpcFuture[None] = RpcFuture()
 

@@ -373,7 +373,7 @@ class Transport:
         for stranger in list(self._strangers):
             stranger.give_up(closed)
         for connection in self.connections():
-            connection.close(reason)
+            connection.close(reason, for_good=True)
         self._maybe_closed()
 
     def _maybe_closed(self) -> None:

@@ -339,10 +339,17 @@ def is_own_fault(error: Exception) -> bool:
 def peer_lost(cause: Exception, address: str, method: str, age_ms: int) -> Exception:
     """What becomes of asks when the connection is lost (Flink: E.23); none is sent again."""
     after = f" after {age_ms} ms" if age_ms else ""
+    for_good = isinstance(cause, ConnectionLostError) and cause.for_good
     error = PeerLostError(
         f"[{method}] at [{address}] got no answer{after}: {cause}. Whether it was carried out is "
-        "not known. Further calls connect again while the same process runs there",
+        "not known. "
+        + (
+            "The service there has ended: connect to its successor"
+            if for_good
+            else "Further calls connect again while the same process runs there"
+        ),
         address=address,
+        for_good=for_good,
     )
     error.__cause__ = cause
     return error

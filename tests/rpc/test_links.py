@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from flinkish.common.errors import (
+    ConnectionLostError,
     FencingTokenError,
     HandshakeError,
     IllegalArgumentError,
@@ -173,6 +174,32 @@ def test_a_gateway_finds_its_endpoint_again(server: RpcService, client: RpcServi
     until(lambda: again.echo(1).exception(SOON) is None)
     assert gateway.add(1).result(SOON) == 2
     assert counter.total == 2
+
+
+def test_a_service_that_ends_says_so(server: RpcService, client: RpcService) -> None:
+    """One that only drops a connection does not: gateways look for it again."""
+    _, gateway = far(server, client)
+    under_way = gateway.never()
+    for connection in server.transport().connections():
+        connection.close("for now")
+    error = under_way.exception(SOON)
+    assert isinstance(error, ConnectionLostError)
+    assert not error.for_good
+    assert "for now" in str(error)
+    until(lambda: gateway.add(1).exception(SOON) is None)
+    under_way = gateway.never()
+    server.close()
+    dialed = client.statistics().transport
+    for _ in range(2):
+        error = under_way.exception(SOON)
+        assert isinstance(error, ConnectionLostError)
+        assert error.for_good
+        assert "The service there has ended" in str(error)
+        under_way = gateway.add(1)
+    assert dialed is not None
+    after = client.statistics().transport
+    assert after is not None
+    assert after.dials_failed == dialed.dials_failed
 
 
 def test_a_service_made_anew_is_another_one(client: RpcService) -> None:

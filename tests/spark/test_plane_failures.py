@@ -6,7 +6,6 @@ import os
 import pickle
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,21 +27,10 @@ from tests.processes import freeze, piped, thaw
 from tests.racing import meanwhile
 from tests.spark.plane_worker import REQUEST, SiteGateway
 from tests.spark.test_plane_ledger import FIRST, attempt
-from tests.spark.test_plane_rpc import SOON
+from tests.spark.test_plane_rpc import SOON, plane, worker
 from tests.waiting import until
 
-
-@pytest.fixture
-def plane() -> Iterator[ControlPlane]:
-    with ControlPlane(heartbeat_interval=20, heartbeat_timeout=20_000) as plane:
-        yield plane
-
-
-@pytest.fixture
-def worker(plane: ControlPlane) -> Iterator[WorkerPlane]:
-    worker = plane.handle().worker()
-    yield worker
-    worker.close()
+__all__ = ["plane", "worker"]
 
 
 def test_a_connection_that_is_lost_is_made_again(plane: ControlPlane, worker: WorkerPlane) -> None:
@@ -67,9 +55,8 @@ def process_of(role: str, environment: dict[str, str]) -> Any:
 def go_on(worker: WorkerPlane, change: Callable[[], object]) -> None:
     with worker.task("map", FIRST) as task:
         change()
-        while True:
-            task.check()
-            time.sleep(0.005)
+        until(lambda: task.stopped)
+        task.check()
 
 
 def test_a_plane_that_is_closed_ends_tasks() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 from flinkish.common.errors import RpcTimeoutError
@@ -12,6 +13,7 @@ from flinkish.rpc import RpcEndpoint, RpcService
 from flinkish.spark.control_plane.ledger import PlaneLedger, WorkerInfo
 from flinkish.spark.control_plane.messages import (
     PLANE,
+    WATCH_MS,
     WORKER,
     Beat,
     BeatReply,
@@ -22,7 +24,6 @@ from flinkish.spark.control_plane.messages import (
 __all__ = ["PlaneEndpoint", "monotonic_ms"]
 
 _LOG = logging.getLogger("flinkish.spark.control_plane")
-_WATCH_MS = 86_400_000
 
 
 def monotonic_ms() -> int:
@@ -69,6 +70,10 @@ class PlaneEndpoint(RpcEndpoint, PlaneGateway):
             self._connect_back(beat.identity.worker)
         return reply
 
+    def watch(self) -> Any:
+        """As declared."""
+        return Future()
+
     def hurry_all(self) -> None:
         """Have all workers beat now; in the main thread."""
         for gateway in self._back.values():
@@ -104,7 +109,7 @@ class PlaneEndpoint(RpcEndpoint, PlaneGateway):
             if not self._over:
                 self.run_async(lambda: self._unwatched(worker, gateway, watch))
 
-        gateway.with_timeout(_WATCH_MS).watch().add_done_callback(ended)
+        gateway.with_timeout(WATCH_MS).watch().add_done_callback(ended)
 
     def _unwatched(self, worker: str, gateway: Any, watch: Any) -> None:
         if self._back.get(worker) is not gateway:

@@ -20,6 +20,7 @@ __all__ = [
     "GO",
     "PLANE",
     "REFUSED",
+    "WATCH_MS",
     "WORKER",
     "Beat",
     "BeatReply",
@@ -32,6 +33,7 @@ __all__ = [
 
 PLANE = "control-plane"  # the driver's endpoint
 WORKER = "worker"  # that of each worker
+WATCH_MS = 86_400_000  # how long a watch is; then another one begins
 
 # What a task may do.
 GO, DRAIN, CANCEL, REFUSED = "go", "drain", "cancel", "refused"
@@ -82,14 +84,21 @@ class BeatReply:
     settings: dict[str, Any] | None = None
 
 
-class PlaneGateway(RpcGateway):
+class WatchGateway(RpcGateway):
+    """What both ask of each other, to hear at once when the connection ends."""
+
+    def watch(self) -> Future[None]:  # type: ignore[empty-body]
+        """Never answered: it fails when the connection is lost, which is what it is for."""
+
+
+class PlaneGateway(WatchGateway):
     """What workers ask of the driver."""
 
     def beat(self, beat: Beat) -> Future[BeatReply]:  # type: ignore[empty-body]
         """Say all, hear all."""
 
 
-class WorkerGateway(RpcGateway):
+class WorkerGateway(WatchGateway):
     """What the driver asks of workers, over the connection that they opened."""
 
     def hurry(self) -> None:
@@ -97,6 +106,3 @@ class WorkerGateway(RpcGateway):
 
     def goodbye(self, reason: str) -> None:
         """The plane ends."""
-
-    def watch(self) -> Future[None]:  # type: ignore[empty-body]
-        """Never answered: it fails when the connection is lost, which is what it is for."""

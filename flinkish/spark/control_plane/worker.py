@@ -21,10 +21,16 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from flinkish.common.errors import RecipientUnreachableError, RpcConnectionError, RpcError
+from flinkish.common.errors import (
+    ConnectionLostError,
+    RecipientUnreachableError,
+    RpcConnectionError,
+    RpcError,
+)
 from flinkish.rpc import RpcAddress, RpcEndpoint, RpcGateway, RpcService
 from flinkish.spark.control_plane.attempts import Attempt, current_attempt
 from flinkish.spark.control_plane.messages import (
+    WATCH_MS,
     WORKER,
     Beat,
     BeatReply,
@@ -122,12 +128,13 @@ class WorkerPlane:
         self._tasks: list[TaskPlane] = []
         self._lock = threading.Lock()
         self._heard_s = time.monotonic()
+        self._watching = False
         self.service = RpcService(
             self.worker, secret=handle.secret, tls=handle.tls, ask_timeout=handle.timeout_ms
         )
         try:
             connecting = self.service.connect(handle.address, PlaneGateway)
-            self._gateway: PlaneGateway = connecting.result(_CONNECT_S)
+            self._gateway: Any = connecting.result(_CONNECT_S)
         except Exception as error:
             self.service.close_async()
             raise RpcConnectionError(_unreachable(handle.address, error)) from error
@@ -230,8 +237,24 @@ class WorkerPlane:
             self.settings.hear(reply.version, reply.settings)
         for task, verdict in zip(tasks, reply.verdicts, strict=True):
             task.hear(verdict)
+        if not self._watching:
+            self._watch()
+
+    def _watch(self) -> None:
+        """Hear at once when the connection is lost; each answer has it watched again."""
+        self._watching = True
+
+        def ended(watch: Any) -> None:
+            self._watching = False
+            if not self.given_up:
+                self._miss(watch.exception())
+
+        self._gateway.with_timeout(WATCH_MS).watch().add_done_callback(ended)
 
     def _miss(self, error: BaseException) -> None:
+        if _is_final(error):
+            self.give_up("the driver has closed it")
+            return
         silence_s = time.monotonic() - self._heard_s
         if silence_s * 1000 >= self._handle.timeout_ms:
             self.give_up(f"it is silent for {silence_s:.1f} s ({error})")
@@ -248,6 +271,13 @@ class WorkerPlane:
             task.lose(f"the driver's control plane at {self._handle.address} is gone: {reason}")
         self.service.close_async()
         atexit.unregister(self.service.close_async)
+
+
+def _is_final(error: BaseException) -> bool:
+    """Whether the driver said that it ends, or its endpoint has; other losses may be mended."""
+    if isinstance(error, ConnectionLostError):
+        return error.for_good
+    return isinstance(error, RecipientUnreachableError)
 
 
 def _unreachable(address: str, error: BaseException) -> str:

@@ -16,6 +16,10 @@ from flinkish.rpc.leader import FileLeaderElection
 
 from .rig import SOON, Counter
 
+# A leader that gets no processor for so long is dead to the others.  Who contends looks, and who
+# leads renews, three times as often; so what is a pause of a busy machine must fit into two thirds.
+LEASE_MS = 6_000
+
 
 class LedgerGateway(FencedRpcGateway[int]):
     def record(self, who: str) -> Future[int]: ...
@@ -59,7 +63,7 @@ class Contender:
 
 def lead(directory: str, secret: str, address: str) -> None:
     contender = Contender()
-    election = FileLeaderElection(directory, lease=1_500)
+    election = FileLeaderElection(directory, lease=LEASE_MS)
     election.start(contender)
     with RpcService("contender", secret=secret) as service:
         while True:

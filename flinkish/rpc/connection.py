@@ -1,7 +1,7 @@
 """A connection between two services: one socket, shared by all calls in both directions.
 
 Invariants:
-    N1  The socket is read by the I/O thread alone; ``outflow`` says who writes it.
+    N1  ``inflow`` says who reads the socket, ``outflow`` who writes it.
     N2  It ends once, on the I/O thread: ``_end``.  Whoever waits for credit wakes up then, and
         the handler hears of it.
     N3  The descriptor is closed by the last who uses it: by ``_end``, or by the flusher that runs
@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import partial
 from typing import NoReturn, Protocol
 
-from flinkish._core.framing import FrameCutter, FrameKind, FrameSink
+from flinkish._core.framing import FrameKind, FrameSink
 from flinkish.common.errors import (
     BackPressureError,
     ConnectionLostError,
@@ -29,28 +29,15 @@ from flinkish.common.errors import (
     RpcError,
 )
 from flinkish.rpc.handshake import Handshake, PeerInfo
+from flinkish.rpc.inflow import Inflow
 from flinkish.rpc.io_thread import IoThread, TimerHandle
-from flinkish.rpc.outflow import Outflow
 from flinkish.rpc.tls import TlsSession
 
 __all__ = ["Connection", "ConnectionOwner"]
 
-READABLE = select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR
-EARLY_LIMIT = 65536  # bytes that a stranger may send before it has proved itself
 LINGER = 1.0  # seconds in which the peer of a closing connection must take in something
 REASON_LIMIT = 2000  # characters of a farewell
 FOR_GOOD = 1  # the call field of the GOODBYE of a service that ends
-
-
-class Cutter(FrameCutter):
-    """Cuts what comes in, with the errors of flinkish."""
-
-    frame_error = FrameError
-
-    @staticmethod
-    def large_error(message: str, size: int, limit: int) -> FrameTooLargeError:
-        """The peer sends more than it was told that we take."""
-        return FrameTooLargeError(message, size=size, limit=limit)
 
 
 class ConnectionOwner(Protocol):
@@ -70,7 +57,7 @@ class ConnectionOwner(Protocol):
         """It is over, or never came to be."""
 
 
-class Connection(Outflow):
+class Connection(Inflow):
     """A connection to a peer that has proved itself; ``send`` and ``flush`` of FrameBuffer.
 
     Threading: ``send``, ``flush``, ``consumed`` and ``close`` are for all threads; none of them
@@ -91,29 +78,25 @@ class Connection(Outflow):
         dialing: bool,
         address: str,
     ) -> None:
-        super().__init__(io, sock, tls, owner.send_timeout_ms)
-        self.address = address
+        super().__init__(
+            io,
+            sock,
+            handshake,
+            tls,
+            owner.send_timeout_ms,
+            max_frame_size=owner.max_frame_size,
+            address=address,
+        )
         self.dialing = dialing
         self.peer: PeerInfo | None = None
-        self.silent = 0  # heartbeats since something came in
-        self.received_bytes = 0
         self.lost_tells = 0
         self._owner = owner
-        self._handshake: Handshake | None = handshake
-        self._cutter = Cutter(owner.max_frame_size)
-        self._sink = FrameSink()
-        self._early = 0
         self._farewell: TimerHandle | None = None
         self._goodbye = ""
 
     def __repr__(self) -> str:
         name = self.peer.name if self.peer else "?"
         return f"<Connection {'to' if self.dialing else 'from'} {name!r} at {self.address}>"
-
-    @property
-    def received_frames(self) -> int:
-        """Frames that came in, those of the connection itself included."""
-        return self._cutter.frames
 
     # --- beginning, on the I/O thread
 
@@ -175,16 +158,6 @@ class Connection(Outflow):
 
     # --- what comes in, on the I/O thread
 
-    def on_ready(self, events: int) -> None:
-        """Events of the socket."""
-        try:
-            if events & READABLE and self.error is None:
-                self._receive()
-            if events & select.EPOLLOUT and self.error is None:
-                self._go_on()
-        except Exception as error:
-            self._failed(error)
-
     def _guard(self, action: Callable[[], None]) -> None:
         """What fails here ends this connection, and no other."""
         try:
@@ -206,28 +179,6 @@ class Connection(Outflow):
             f"the connection to {name} was lost: {why}", address=self.address, for_good=for_good
         )
 
-    def _receive(self) -> None:
-        buffer = self._io.buffer
-        cutter = self._cutter
-        try:
-            if self._tls is None and cutter.missing:
-                size = self._sock.recv_into(cutter)
-                if size:
-                    cutter.filled(size, self._sink)
-            else:
-                size = self._sock.recv_into(buffer)
-                if size and self._tls is not None:
-                    self._decrypt(size)
-                elif size:
-                    self._cut(size)
-        except BlockingIOError:
-            return
-        if not size:
-            raise self._closed()
-        self.silent = 0
-        self.received_bytes += size
-        self.hear()
-
     def _closed(self) -> RpcError:
         if self._handshake is None:
             return self._lost("the other side closed it")
@@ -236,39 +187,6 @@ class Connection(Outflow):
             f"{self.address} closed the connection before the handshake was done: is it a service "
             f"of flinkish, and the same tls= given to both? Here {hint}"
         )
-
-    def _decrypt(self, size: int) -> None:
-        buffer, tls = self._io.buffer, self._tls
-        assert tls is not None
-        tls.incoming.write(memoryview(buffer)[:size])
-        if not tls.established:
-            self._count_early(size)
-            self._proceed_tls()
-            if not tls.established:
-                return
-        while self.error is None:
-            size = tls.decrypt(buffer)
-            if size < 0:
-                break
-            if size == 0:
-                raise self._closed()
-            self._cut(size)
-        if tls.outgoing.pending:
-            self._write_cipher()
-
-    def _count_early(self, size: int) -> None:
-        self._early += size
-        if self._early > EARLY_LIMIT:
-            raise FrameError(f"{self.address} sent more than {EARLY_LIMIT} bytes and no proof")
-
-    def _cut(self, size: int) -> None:
-        cutter = self._cutter
-        if self._handshake is None:
-            cutter.cut_front(self._io.buffer, size, self._sink)
-        else:
-            self._cut_early(bytes(memoryview(self._io.buffer)[:size]))
-        for kind, call, payload in cutter.take_control():
-            self._on_control(kind, call, payload)
 
     def _cut_early(self, data: bytes) -> None:
         """The same while it is not sure whom we talk to: frame by frame."""

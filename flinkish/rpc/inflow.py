@@ -1,0 +1,149 @@
+"""The way into a connection: who reads its socket, and what becomes of the bytes.
+
+Invariants:
+    N1  The socket is read by the I/O thread alone.
+    N2  Nothing is passed on before the peer has proved itself, and a stranger may send little.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+from abc import abstractmethod
+
+from flinkish._core.framing import FrameCutter, FrameSink
+from flinkish.common.errors import FrameError, FrameTooLargeError, RpcError
+from flinkish.rpc.handshake import Handshake
+from flinkish.rpc.io_thread import IoThread
+from flinkish.rpc.outflow import Outflow
+from flinkish.rpc.tls import TlsSession
+
+__all__ = ["Inflow"]
+
+READABLE = select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR
+EARLY_LIMIT = 65536  # bytes that a stranger may send before it has proved itself
+
+
+class Cutter(FrameCutter):
+    """Cuts what comes in, with the errors of flinkish."""
+
+    frame_error = FrameError
+
+    @staticmethod
+    def large_error(message: str, size: int, limit: int) -> FrameTooLargeError:
+        """The peer sends more than it was told that we take."""
+        return FrameTooLargeError(message, size=size, limit=limit)
+
+
+class Inflow(Outflow):
+    """Reads frames off a socket; ``Connection`` knows what those of the connection itself mean."""
+
+    def __init__(
+        self,
+        io: IoThread,
+        sock: socket.socket,
+        handshake: Handshake,
+        tls: TlsSession | None,
+        timeout_ms: int,
+        *,
+        max_frame_size: int,
+        address: str,
+    ) -> None:
+        super().__init__(io, sock, tls, timeout_ms)
+        self.address = address
+        self.silent = 0  # heartbeats since something came in
+        self.received_bytes = 0
+        self._handshake: Handshake | None = handshake
+        self._cutter = Cutter(max_frame_size)
+        self._sink = FrameSink()
+        self._early = 0
+
+    @property
+    def received_frames(self) -> int:
+        """Frames that came in, those of the connection itself included."""
+        return self._cutter.frames
+
+    @abstractmethod
+    def _proceed_tls(self) -> None:
+        """Go on with the handshake of TLS."""
+
+    @abstractmethod
+    def _cut_early(self, data: bytes) -> None:
+        """Take in bytes of a peer that has not proved itself."""
+
+    @abstractmethod
+    def _on_control(self, kind: int, call: int, payload: bytes) -> None:
+        """A frame of the connection itself."""
+
+    @abstractmethod
+    def _closed(self) -> RpcError:
+        """The error of a stream that has ended."""
+
+    @abstractmethod
+    def _failed(self, error: Exception) -> None:
+        """End the connection for this reason."""
+
+    def on_ready(self, events: int) -> None:
+        """Events of the socket."""
+        try:
+            if events & READABLE and self.error is None:
+                self._receive()
+            if events & select.EPOLLOUT and self.error is None:
+                self._go_on()
+        except Exception as error:
+            self._failed(error)
+
+    def _receive(self) -> None:
+        buffer = self._io.buffer
+        cutter = self._cutter
+        try:
+            if self._tls is None and cutter.missing:
+                size = self._sock.recv_into(cutter)
+                if size:
+                    cutter.filled(size, self._sink)
+            else:
+                size = self._sock.recv_into(buffer)
+                if size and self._tls is not None:
+                    self._decrypt(size)
+                elif size:
+                    self._cut(size)
+        except BlockingIOError:
+            return
+        if not size:
+            raise self._closed()
+        self.silent = 0
+        self.received_bytes += size
+        self.hear()
+
+    def _decrypt(self, size: int) -> None:
+        buffer, tls = self._io.buffer, self._tls
+        assert tls is not None
+        tls.incoming.write(memoryview(buffer)[:size])
+        if not tls.established:
+            self._count_early(size)
+            self._proceed_tls()
+            if not tls.established:
+                return
+        while self.error is None:
+            size = tls.decrypt(buffer)
+            if size < 0:
+                break
+            if size == 0:
+                raise self._closed()
+            self._cut(size)
+        if tls.outgoing.pending:
+            self._write_cipher()
+
+    def _count_early(self, size: int) -> None:
+        self._early += size
+        if self._early > EARLY_LIMIT:
+            raise FrameError(f"{self.address} sent more than {EARLY_LIMIT} bytes and no proof")
+
+    def _cut(self, size: int) -> None:
+        cutter = self._cutter
+        if self._handshake is None:
+            cutter.cut_front(self._io.buffer, size, self._sink)
+        else:
+            self._cut_early(bytes(memoryview(self._io.buffer)[:size]))
+        for kind, call, payload in cutter.take_control():
+            self._on_control(kind, call, payload)

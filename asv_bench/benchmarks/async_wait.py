@@ -6,6 +6,7 @@ Figures are seconds for ``ELEMENTS`` elements (for ``WAITING`` of those that wai
 
 import asyncio
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 from flinkish.common.elements import StreamElement, StreamRecord
@@ -16,6 +17,7 @@ from flinkish.operators import AsyncWaitOperator, OperatorEnvironment
 from flinkish.time import SystemProcessingTimeService
 from flinkish.time.operator_time_service import OperatorProcessingTimeService
 
+NAME = ContextVar("NAME", default=0)
 ELEMENTS = 100_000
 WAITING = 20_000
 
@@ -57,7 +59,9 @@ class AsyncWait:
     def setup(self, capacity: int, mode: str) -> None:
         self.records = [StreamRecord(value, value) for value in range(ELEMENTS)]
 
-    def _run(self, fn: Callable[..., Any], count: int, **settings: Any) -> None:
+    def _run(
+        self, fn: Callable[..., Any], count: int, *, named: bool = False, **settings: Any
+    ) -> None:
         processor = MailboxProcessor(lambda _: None)
         executor = processor.get_mailbox_executor(0)
         clock = SystemProcessingTimeService(print)
@@ -73,6 +77,8 @@ class AsyncWait:
         operator.open()
         process = operator.process_element
         for record in self.records[:count]:
+            if named:
+                NAME.set(record.value)
             process(record)
         operator.end_input()
         operator.close()
@@ -88,6 +94,10 @@ class AsyncWait:
     def time_no_op_coroutine_with_retries(self, capacity: int, mode: str) -> None:
         retry = AsyncRetryStrategy.fixed_delay(3, 10)
         self._run(nothing, ELEMENTS, capacity=capacity, mode=mode, timeout=60_000, retry=retry)
+
+    def time_no_op_coroutine_with_contexts_of_their_own(self, capacity: int, mode: str) -> None:
+        """As idempotency keys give them."""
+        self._run(nothing, ELEMENTS, named=True, capacity=capacity, mode=mode, timeout=60_000)
 
     def time_calls_of_10_ms(self, capacity: int, mode: str) -> None:
         self._run(wait_10_ms, WAITING, capacity=capacity, mode=mode, timeout=60_000)

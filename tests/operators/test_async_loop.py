@@ -88,6 +88,51 @@ def test_a_call_sees_the_context_of_its_element(run: Callable[..., Harness], wai
     assert harness.extract_output_values() == [f"element {value // 10}" for value in range(30)]
 
 
+def test_contexts_of_their_own_cost_no_task(run: Callable[..., Harness]) -> None:
+    """T3 in the task of another call, which waits, fails or is cancelled by itself there, too."""
+    seen: list[str] = []
+    cancelled = threading.Event()
+
+    async def call(value: int) -> Any:
+        seen.append(f"{value} for {NAME.get()}")
+        NAME.set(f"caller of {value}")
+        if value == 1:
+            raise KeyError(NAME.get())
+        if value == 2:
+            await asyncio.sleep(0)
+            await asyncio.wait_for(asyncio.sleep(0.001), 30)
+        if value == 3:
+            task = asyncio.current_task()
+            try:
+                await asyncio.sleep(3_600)
+            except asyncio.CancelledError:
+                assert asyncio.current_task() is task
+                seen.append(f"3 was cancelled for {NAME.get()}")
+                cancelled.set()
+                raise
+        return (f"{one} for {NAME.get()}" for one in [value])  # made where it is taken
+
+    harness = run(
+        call, capacity=2, read_ahead=3, timeout=10, on_failure=lambda *failed: [str(failed[1])]
+    )
+    for value in range(5):
+        token = NAME.set(f"element {value}")
+        harness.process_element(value)
+        NAME.reset(token)
+    while len(seen) < 5:
+        event_loop_settles(harness)
+    harness.advance_time(10)
+    assert cancelled.wait(30)
+    harness.end_input()
+    given = harness.extract_output_values()
+    assert given[:3] == ["0 for caller of 0", "'caller of 1'", "2 for caller of 2"]
+    assert "was not done in time for 3" in given[3]
+    assert given[4] == "4 for caller of 4"
+    assert sorted(seen) == sorted(
+        [*(f"{value} for element {value}" for value in range(5)), "3 was cancelled for caller of 3"]
+    )
+
+
 @pytest.mark.parametrize("waits", [True, False])
 @pytest.mark.parametrize("is_plain", [True, False])
 def test_elements_read_ahead_wait_for_a_call_to_end(

@@ -11,6 +11,8 @@ Invariants:
       `_mailed` after it has put it there, and the mail clears that before it takes anything.
   A4  `AsyncCall.handle` is that of the current attempt.  The operator's thread alone writes it,
       before it hands the call over; the attempt reads it when it starts.
+  A5  `AsyncCall.began` is written once: by the operator's thread, or, if that left it None, by who
+      begins the first attempt.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ class AsyncCall:
 
     # Most calls never have anything else.
     attempt = 1
-    deadline = 0  # ms, 0 for none
+    latest = 0  # ms, when its time begins at the latest; 0 where it has no end
+    began: int | None = 0  # ms, when its time began; None while it waits for a place to run in
     timer = 0  # handle of its timeout, 0 for none
     retry = 0  # handle of the timer of its next attempt, 0 for none
     overdue = False  # the time is over
@@ -69,8 +72,13 @@ class Arrivals:
     """Results on their way from any thread to that of the operator, one mail for many."""
 
     def __init__(
-        self, queue: ElementQueue, executor: MailboxExecutor, settle: Callable[[], object]
+        self,
+        queue: ElementQueue,
+        executor: MailboxExecutor,
+        settle: Callable[[], object],
+        now: Callable[[], int],
     ) -> None:
+        self.now = now  # ms
         self._queue = queue
         self._executor = executor
         self._settle = settle

@@ -156,7 +156,7 @@ class CoroutineInvoker(Invoker):
 
     async def _take(self, turn: _Turn | None, call: AsyncCall) -> None:
         """Make one call after another, as long as there are any."""
-        inbox, arrive = self._inbox, self.arrivals.arrive
+        inbox, arrive, now = self._inbox, self.arrivals.arrive, self.arrivals.now
         task, context = asyncio.current_task(), call.context
         made = 0
         while True:
@@ -166,6 +166,8 @@ class CoroutineInvoker(Invoker):
             handle = call.handle
             if not call.overdue:
                 call.task = task
+                if call.began is None:
+                    call.began = now()
                 try:
                     if call.context == context == copy_context():
                         result = await self._call(call.value)

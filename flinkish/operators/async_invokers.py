@@ -67,7 +67,7 @@ class Invoker(ABC):
 
     @abstractmethod
     def start(self, call: AsyncCall) -> None:
-        """Start an attempt under ``call.handle``."""
+        """Start an attempt under ``call.handle``; sets ``call.began`` if it is None."""
 
     def cancel(self, call: AsyncCall) -> None:  # noqa: B027 - not all can
         """Stop what is under way for a call, if that can be; whatever it brings is refused."""
@@ -170,6 +170,8 @@ class ThreadInvoker(Invoker):
     def _run(self, call: AsyncCall, handle: int) -> None:
         if call.overdue:
             return
+        if call.began is None:
+            call.began = self.arrivals.now()
         try:
             result = call.context.run(self.method, call.value)
             if inspect.isawaitable(result):

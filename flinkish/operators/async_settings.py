@@ -104,7 +104,7 @@ class AsyncSettings:
         cls,
         timeout: DurationLike | None,
         capacity: int,
-        read_ahead: int,
+        read_ahead: int | None,
         mode: str,
         retry: AsyncRetryStrategy | None,
         on_failure: FailureHandler | None,
@@ -119,6 +119,8 @@ class AsyncSettings:
                 f"not {on_failure!r}"
             )
         capacity = bounded(capacity, "capacity", 1, MAX_CAPACITY)
+        if read_ahead is None:
+            read_ahead = min(capacity // 2, MAX_CAPACITY - capacity)
         return cls(
             millis,
             capacity,

@@ -6,19 +6,32 @@ A snapshot is one frame of ``_core.codec`` (versioned, checksummed) around a pic
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from flinkish._core.codec import CorruptFrame, seal, unseal
 from flinkish.common.elements import StreamRecord, Watermark
 from flinkish.common.errors import ArgumentTypeError, CorruptStateError, SerializationError
 from flinkish.common.notes import shortened
+from flinkish.operators.async_calls import AsyncCall
 
-__all__ = ["dump_elements", "load_elements"]
+__all__ = ["dump_elements", "elements_of", "load_elements"]
 
 FORMAT_VERSION = 1
 KIND_ELEMENTS = 10
 
 Element = StreamRecord | Watermark
+
+
+def elements_of(queued: Iterable[Any]) -> Iterator[Element]:
+    """The elements that calls were made of, and the watermarks between them."""
+    for one in queued:
+        if not isinstance(one, AsyncCall):
+            yield one
+        elif isinstance(one.records, tuple):
+            yield from one.records
+        else:
+            yield one.records
 
 
 def dump_elements(elements: Iterable[Element]) -> bytes:

@@ -21,6 +21,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from contextvars import copy_context
+from dataclasses import replace
 from typing import Any
 
 from flinkish._core.element_queue import ElementQueue
@@ -38,7 +39,7 @@ from flinkish.operators.async_calls import Arrivals, AsyncCall, results_of
 from flinkish.operators.async_invokers import CallbackInvoker
 from flinkish.operators.async_output import CallOutput
 from flinkish.operators.async_settings import AsyncSettings, AsyncStatistics, invoker_of
-from flinkish.operators.async_snapshot import dump_elements, load_elements
+from flinkish.operators.async_snapshot import dump_elements, elements_of, load_elements
 from flinkish.operators.async_timers import CallTimers
 from flinkish.operators.base import LifeCycle, OperatorEnvironment, Output, StreamOperator
 from flinkish.operators.runtime_context import TaskRuntimeContext
@@ -65,7 +66,9 @@ class AsyncWaitOperator(StreamOperator):
     then the function's ``timeout`` says what to emit (D.9).  ``retry`` needs a timeout (D.17).
     ``on_failure(value, error, attempts)`` gives the values of an element that failed for good;
     without it, the task fails (D.7).  ``read_ahead`` is how many elements more are taken in, so
-    that who ends a call finds the next at hand; their time counts, and no more calls run.
+    that who ends a call finds the next at hand: None for half the capacity, 0 for functions that
+    start their calls themselves.  No more calls run for that, and the time of such an element
+    begins with its call, or when it has waited for as long as the timeout is.
 
     Snapshots hold every element that was not emitted; a restore calls the function for them
     again, so calls are at least once, and emissions exactly once.
@@ -85,26 +88,27 @@ class AsyncWaitOperator(StreamOperator):
         mode: str = "ordered",
         retry: AsyncRetryStrategy | None = None,
         on_failure: Callable[[Any, BaseException, int], Any] | None = None,
-        read_ahead: int = 0,
+        read_ahead: int | None = 0,
     ) -> None:
         super().__init__()
-        self.settings = settings = AsyncSettings.of(
-            timeout, capacity, read_ahead, mode, retry, on_failure
-        )
+        settings = AsyncSettings.of(timeout, capacity, read_ahead, mode, retry, on_failure)
         self.function = fn
         self._invoker = self._make_invoker(fn)
         if settings.read_ahead and isinstance(self._invoker, CallbackInvoker):
-            raise IllegalArgumentError(
-                f"{self._invoker.name} starts its calls itself, so none can wait at hand: give "
-                "read_ahead to functions that are `async def` or plain"
-            )
+            if read_ahead is not None:
+                raise IllegalArgumentError(
+                    f"{self._invoker.name} starts its calls itself, so none can wait at hand: give "
+                    "read_ahead to functions that are `async def` or plain"
+                )
+            settings = replace(settings, read_ahead=0)
+        self.settings = settings
         self._queue = ElementQueue(
             settings.capacity + settings.read_ahead, ordered=mode == "ordered"
         )
         self._backlog: deque[StreamRecord | Watermark] = deque()
         self._waiting: dict[AsyncCall, int] = {}  # calls between two attempts, and their handles
         self._room = _READY
-        self._simple = self.settings.retry is None  # values are emitted whatever they are
+        self._simple = settings.retry is None  # values are emitted whatever they are
         self._finishing = False
         self._timeouts = self._retries = self._failures = 0
 
@@ -124,7 +128,7 @@ class AsyncWaitOperator(StreamOperator):
             )
         self._executor: MailboxExecutor = environment.mailbox_executor
         self._now = environment.current_processing_time
-        self._arrivals = Arrivals(self._queue, self._executor, self._settle_arrivals)
+        self._arrivals = Arrivals(self._queue, self._executor, self._settle_arrivals, self._now)
         self._timers = CallTimers(environment, self._on_due, type(self).__name__)
         self._emitter = CallOutput(output)
         self._records = environment.metrics.counter("numRecordsIn")
@@ -181,17 +185,7 @@ class AsyncWaitOperator(StreamOperator):
         return dump_elements(self._unemitted())
 
     def _unemitted(self) -> list[StreamRecord | Watermark]:
-        elements: list[StreamRecord | Watermark] = []
-        for one in self._queue.elements():
-            if not isinstance(one, AsyncCall):
-                elements.append(one)
-            elif isinstance(one.records, tuple):
-                elements += one.records
-            else:
-                elements.append(one.records)
-        elements += self._gathered()
-        elements += self._backlog
-        return elements
+        return [*elements_of(self._queue.elements()), *self._gathered(), *self._backlog]
 
     def _gathered(self) -> Iterable[StreamRecord | Watermark]:
         """What was taken in and is neither in the queue nor in the backlog."""
@@ -262,8 +256,10 @@ class AsyncWaitOperator(StreamOperator):
         assert handle is not None
         call.handle = handle
         if self.settings.timeout:
-            call.deadline = self._now() + self.settings.timeout
-            call.timer = self._timers.add(call.deadline, call)
+            now = self._now()
+            call.latest = now + self.settings.timeout
+            call.began = now if len(self._queue) <= self.settings.capacity else None
+            call.timer = self._timers.add(call.latest, call)
         try:
             self._invoker.start(call)
         except Exception as error:
@@ -301,7 +297,7 @@ class AsyncWaitOperator(StreamOperator):
         except Exception as raised:
             add_note(raised, f"raised by the retry predicate, or strategy, of {self._invoker.name}")
             error, again = raised, False
-        if again and (call.overdue or 0 < call.deadline <= self._now()):
+        if again and (call.overdue or self._time_left(call) <= 0):
             self._time_out(call, handle)
             return
         if again:
@@ -369,11 +365,21 @@ class AsyncWaitOperator(StreamOperator):
             self._invoker.start(call)
 
     def _on_timeout(self, call: AsyncCall) -> None:
+        left = self._time_left(call)
+        if left > 0:  # it had to wait before it began
+            call.timer = self._timers.add(self._now() + left, call)
+            return
         call.timer = 0
         call.overdue = True
         handle = self._queue.renew(call.handle)
         if handle is not None:  # else an end is on its way (W3, Flink: D.10)
             self._time_out(call, handle)
+
+    def _time_left(self, call: AsyncCall) -> int:
+        """Milliseconds until an element is overdue, as if it began now if it has not."""
+        now = self._now()
+        began = now if call.began is None else call.began
+        return min(began, call.latest) + self.settings.timeout - now
 
     def _time_out(self, call: AsyncCall, handle: int) -> None:
         """Let the function say what becomes of an overdue element; this has its only handle."""

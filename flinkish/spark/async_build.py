@@ -84,7 +84,7 @@ class MakeOperator:
             "warm_up": WarmUp(self.definition, self.warmup) if self.warmup else None,
         }
         if self.batches is None:
-            return AnswerOperator(self.fn, mode=self.mode, **settings)
+            return AnswerOperator(self.fn, mode=self.mode, read_ahead=None, **settings)
         batches = self.batches
         return AnswerBatchOperator(
             self.fn,

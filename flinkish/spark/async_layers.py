@@ -30,7 +30,7 @@ class CallLayer(Protocol):
     def num_waiting(self) -> int:
         """How many calls wait to be started.
 
-        A row's timeout runs from when it was taken in, so while too many wait no more are.
+        The timeouts of their rows run, so while too many wait no more rows are taken in.
         """
         ...
 

@@ -111,8 +111,9 @@ def async_map(
         or Rows, or of plain values where there is one column; an empty list for nothing.
     schema: columns of what it returns.
     mode: "unordered" gives results as they come, "ordered" in the order of the rows of a partition.
-    capacity: rows under way at once in a task, and with that the most calls.
-    timeout: for a row with all its attempts; None for none.
+    capacity: the most calls under way at once in a task; half as many rows more are at hand, to be
+        next.
+    timeout: for a row with all its attempts, from when the first begins; None for none.
     retry: which errors and results are worth another attempt, and when; needs a timeout.
     rate: how many calls, attempts counted one by one, are started a time: ``Rate("500/s")`` or its
         text.  It holds for all partitions together, unless it says ``scope="worker"``.
@@ -152,7 +153,7 @@ def async_map(
         has counted so far, and can cancel it.
 
     Calls are at least once: a Spark task that is tried again makes its calls again.  A task holds
-    ``capacity`` rows, a batch of results, and what Spark gives it at a time:
+    1.5 times ``capacity`` rows, a batch of results, and what Spark gives it at a time:
     ``spark.sql.execution.arrow.maxRecordsPerBatch`` rows, 10,000 by default.
 
     Raises IllegalArgumentError and ArgumentTypeError for settings that cannot be, and

@@ -124,9 +124,11 @@ class AnswerOperator(AsyncWaitOperator):
     def _may_take(self) -> bool:
         if any(layer.num_waiting() >= self._may_wait for layer in self._layers):
             return False
-        return self._warm_up is None or len(self._queue) < self._warm_up.allowed(
-            self.settings.capacity, self._now()
-        )
+        if self._warm_up is None:
+            return True
+        capacity = self.settings.capacity
+        allowed = self._warm_up.allowed(capacity, self._now())
+        return allowed == capacity or len(self._queue) < allowed
 
     def get_available_future(self) -> Future[None]:
         """As declared."""

@@ -13,11 +13,11 @@ import pytest
 from flinkish.common.errors import (
     DeadlockError,
 )
-from flinkish.functions import AsyncFunction
+from flinkish.functions import AsyncFunction, AsyncRetryStrategy
 from flinkish.operators import AsyncWaitOperator, async_loop
 from flinkish.operators.async_loop import event_loop
 from flinkish.testing import OneInputStreamOperatorTestHarness
-from tests.operators.async_rig import Harness, event_loop_settles
+from tests.operators.async_rig import Harness, Manual, event_loop_settles
 
 
 async def plus_one(value: int) -> list[int]:
@@ -200,6 +200,92 @@ def test_a_task_that_was_cancelled_serves_nobody_else(run: Callable[..., Harness
     assert caught.wait(20)
     harness.end_input()
     assert harness.extract_output_values() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("is_plain", [True, False])
+def test_the_time_of_what_was_read_ahead_begins_with_its_call(
+    run: Callable[..., Harness], is_plain: bool
+) -> None:
+    """D.9: as where nothing is; also for retries."""
+    ended = [threading.Event(), threading.Event()]
+    attempts: list[int] = []
+    began = threading.Semaphore(0)
+
+    def attempt(value: int) -> None:
+        attempts.append(value)
+        began.release()
+
+    async def call(value: int) -> list[int]:
+        attempt(value)
+        while not ended[value].is_set():
+            await asyncio.sleep(0.001)
+        if attempts.count(value) == 1:
+            raise ConnectionError
+        return [value]
+
+    def plain_call(value: int) -> list[int]:
+        attempt(value)
+        assert ended[value].wait(30)
+        if attempts.count(value) == 1:
+            raise ConnectionError
+        return [value]
+
+    harness = run(
+        plain_call if is_plain else call,
+        capacity=1,
+        read_ahead=1,
+        timeout=10,
+        retry=AsyncRetryStrategy.fixed_delay(1, 1),
+        on_failure=lambda value, error, attempts: [type(error).__name__],
+    )
+    harness.process_elements([0, 1])
+    assert began.acquire(timeout=30)
+    harness.advance_time(9)
+    ended[0].set()
+    assert began.acquire(timeout=30)  # 1 has its turn, at 9
+    harness.run_mailbox()  # and 0 waits for its second
+    harness.advance_time(1)
+    assert harness.operator.statistics().timed_out == 1  # 0 alone
+    harness.advance_time(7)
+    ended[1].set()
+    while harness.operator.statistics().retried < 2:
+        harness.operator.environment.mailbox_executor.yield_()
+    harness.advance_time(1)  # 18: an attempt more for 1, although it was taken in at 0
+    harness.end_input()
+    assert harness.extract_output_values() == ["AsyncTimeoutError", 1]
+    assert attempts == [0, 1, 1]
+
+
+def test_half_the_capacity_is_read_ahead_where_that_helps() -> None:
+    def read_ahead(fn: Any, capacity: int) -> int:
+        operator = AsyncWaitOperator(fn, timeout=None, capacity=capacity, read_ahead=None)
+        return operator.settings.read_ahead
+
+    assert [read_ahead(plus_one, capacity) for capacity in (1, 100, 2**24 - 3)] == [0, 50, 2]
+    assert read_ahead(lambda value: [value], 10) == 5
+    assert read_ahead(Manual(), 100) == 0
+
+
+def test_what_was_read_ahead_and_never_gets_its_turn_is_overdue_in_the_end(
+    run: Callable[..., Harness],
+) -> None:
+    """Else a function that hangs for ever would keep more than its own element."""
+    goes_on = threading.Event()
+    harness = run(
+        lambda value: [goes_on.wait(60)],
+        capacity=1,
+        read_ahead=1,
+        timeout=10,
+        on_failure=lambda value, error, attempts: [value],
+    )
+    harness.process_elements([0, 1])
+    overdue = []
+    for millis in (10, 9, 1):
+        harness.advance_time(millis)
+        harness.run_mailbox()
+        overdue.append(harness.extract_output_values())
+    goes_on.set()
+    assert overdue == [[0], [0], [0, 1]]
 
 
 def test_a_plain_function_sees_the_context_of_its_element(run: Callable[..., Harness]) -> None:

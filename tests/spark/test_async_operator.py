@@ -16,6 +16,7 @@ from flinkish.spark.async_context import key_maker
 from flinkish.spark.async_operator import AnswerOperator, WarmUp
 from flinkish.spark.task_plan import TaskPlan
 from flinkish.spark.task_run import SparkTask, Subtask
+from flinkish.testing import OneInputStreamOperatorTestHarness
 from tests.spark import async_functions as calls
 from tests.spark.fake_batches import Feed, numbers
 from tests.spark.task_operators import NUMBERS
@@ -95,6 +96,34 @@ def test_calls_at_once_while_it_warms_up() -> None:
     rig = Rig(count, 400, capacity=200, warm_up=WarmUp("warming up calls", 400))
     assert len(rig.results()) == 400
     assert most_early <= 200 * 50 // 400 + 1, "so far it had come by then, at most"
+
+
+def test_rows_at_hand_come_when_it_is_warm() -> None:
+    async def wait(row: Any) -> list[Any]:
+        while not ended.is_set():
+            await asyncio.sleep(0.001)
+        return [row]
+
+    ended = threading.Event()
+    operator = AnswerOperator(
+        wait,
+        timeout=None,
+        mode="ordered",
+        capacity=4,
+        read_ahead=None,
+        warm_up=WarmUp("rows at hand", 100),
+    )
+    with OneInputStreamOperatorTestHarness(operator) as harness:
+        harness.open()
+        taken = []
+        for now in (0, 50, 99, 100):
+            harness.set_processing_time(now)
+            while operator.is_available():
+                harness.process_element(now)
+            taken.append(operator.statistics().in_flight)
+        ended.set()
+        harness.end_input()
+    assert taken == [1, 2, 3, 6]
 
 
 # --- layers

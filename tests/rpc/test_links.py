@@ -188,6 +188,7 @@ def test_a_service_that_ends_says_so(server: RpcService, client: RpcService) -> 
     assert "for now" in str(error)
     until(lambda: gateway.add(1).exception(SOON) is None)
     under_way = gateway.never()
+    assert gateway.add(0).result(SOON) == 1, "what was sent before has arrived"
     server.close()
     dialed = client.statistics().transport
     for _ in range(2):

@@ -21,7 +21,6 @@ from flinkish._core.state_entries cimport (
 )
 from flinkish._core.state_log cimport (
     ENTRY_IS_NEW,
-    LOG_CHANGES,
     LOG_WHOLE,
     ROW_IS_GONE,
     ROW_IS_NEW,
@@ -47,7 +46,6 @@ from flinkish._core.values cimport (
     TAG_FLOAT,
     TAG_INT,
     TAG_PICKLE,
-    TAG_SCOPED,
     value_fits,
 )
 

@@ -20,7 +20,7 @@ from flinkish._core.state_rows cimport (
     row_at,
     table_find,
 )
-from flinkish._core.timers cimport Timer, Timers, timers_count, timers_fault, timers_get, timers_header
+from flinkish._core.timers cimport Timer, Timers, timers_fault, timers_get, timers_header
 from flinkish._core.values cimport TAG_CHAIN, TAG_EMPTY, bytes_of, hash_bytes
 
 

@@ -17,7 +17,6 @@ from flinkish._core.state_rows cimport (
     ROW_TOUCHED,
     Cell,
     Entry,
-    Row,
     Slot,
     Table,
     TableHeader,

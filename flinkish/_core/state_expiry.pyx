@@ -7,7 +7,6 @@ from flinkish._core.state_entries cimport table_clear, table_remove_entry
 from flinkish._core.state_rows cimport (
     NO_ROW,
     Cell,
-    Entry,
     cell_at,
     chain_head,
     entry_at,

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 from posix.unistd cimport close
 
-from flinkish._core.memory cimport Segment, segment_raise
+from flinkish._core.memory cimport segment_raise
 from flinkish._core.state_check cimport check_table
 from flinkish._core.state_entries cimport table_end_interval, table_free_row
 from flinkish._core.state_intern cimport (
@@ -32,7 +32,6 @@ from flinkish._core.state_rows cimport (
 from flinkish._core.timer_log cimport timers_track
 from flinkish._core.timers cimport timers_bytes, timers_count
 from flinkish._core.values cimport (
-    TAG_CHAIN,
     TAG_EMPTY,
     TAG_INT,
     TAG_STR,

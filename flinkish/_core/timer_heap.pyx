@@ -22,7 +22,7 @@ from flinkish._core.timer_batches cimport (
     timers_remove_many,
 )
 from flinkish._core.timers cimport (
-    Timer, timers_add, timers_attach, timers_bytes, timers_contains, timers_count, timers_fault,
+    Timer, timers_add, timers_bytes, timers_contains, timers_count, timers_fault,
     timers_init, timers_peek, timers_poll, timers_release, timers_remove,
 )
 

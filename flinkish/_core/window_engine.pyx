@@ -12,7 +12,7 @@ from flinkish._core.memory cimport (
     segment_release,
     segment_reserve,
 )
-from flinkish._core.state_rows cimport header_of, ids_push, row_at
+from flinkish._core.state_rows cimport header_of, ids_push
 from flinkish._core.timers cimport Timer, timers_peek
 from flinkish._core.window_accumulators cimport (
     record_elements,

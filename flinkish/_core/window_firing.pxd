@@ -8,7 +8,6 @@
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from flinkish._core.memory cimport Segment
 from flinkish._core.state_rows cimport Table
 from flinkish._core.timer_batches cimport TimerColumns
 from flinkish._core.timers cimport Timers

@@ -8,7 +8,6 @@ from flinkish._core.state_entries cimport table_append, table_remove_entry, tabl
 from flinkish._core.state_rows cimport (
     NO_ROW,
     Cell,
-    Entry,
     cell_at,
     chain_head,
     chain_tail,

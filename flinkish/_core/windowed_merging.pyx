@@ -7,7 +7,7 @@ from flinkish._core.memory cimport segment_raise
 from flinkish._core.scoped_rows cimport scoped_row
 from flinkish._core.state_entries cimport table_clear
 from flinkish._core.state_rows cimport NO_ROW, Cell, cell_at, table_set
-from flinkish._core.time_window cimport TimeWindow, later, time_window
+from flinkish._core.time_window cimport TimeWindow, time_window
 from flinkish._core.timers cimport Timer
 from flinkish._core.values cimport (
     TAG_BYTES,

@@ -74,6 +74,7 @@ class Worker:
         self._apart = world.chance.randrange(-(10**15), 10**15)
         self._drift = 1 + world.chance.uniform(-5e-5, 5e-5)
         self._wakes = 0
+        self._latest = 0  # when the last of its requests arrives
 
     def clock(self) -> int:
         return int(self.world.now * self._drift) + self._apart
@@ -97,7 +98,9 @@ class Worker:
         request = lease.request(waiting, self.clock())
         if request is not None:
             world.requests += 1
-            world.at(world.now + world.travel(), lambda: self._arrived(request))
+            arrival = world.now + world.travel()
+            self._latest = max(self._latest, arrival)
+            world.at(arrival, lambda: self._arrived(request))
         wake = lease.wake_at(waiting, self.clock())
         self._wakes += 1
         if wake < NEVER:
@@ -115,7 +118,7 @@ class Worker:
             world, lease = self.world, self.lease
             unused = lease.drop()
             world.at(
-                world.now + world.travel(),
+                max(world.now + world.travel(), self._latest),  # a good-bye overtakes no request
                 lambda: world.ledger.leave(lease.worker, lease.token, unused, world.now),
             )
 

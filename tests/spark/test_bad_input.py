@@ -254,9 +254,7 @@ def test_a_checkpoint_of_another_program(spark: SparkSession, tmp_path: Path) ->
         run(stream, checkpoint)
 
     start()
-    for other in (1, 15, 17, 32, 1000):
-        needed = f"max_parallelism=16, this program has {other};"
-        with pytest.raises(StreamingQueryException, match=needed):
-            start(max_parallelism=other)
+    with pytest.raises(StreamingQueryException, match="max_parallelism=16, this program has 17;"):
+        start(max_parallelism=17)
     with pytest.raises(StreamingQueryException, match="StateMigrationError: the state 'n' is"):
         start(Types.STRING())

@@ -247,9 +247,12 @@ def test_another_max_parallelism_is_refused(tmp_path: Path) -> None:
     log = FakeMap({})
     check_settings(plan(None, OUT, tmp_path, max_parallelism=8), log)
     check_settings(plan(None, OUT, tmp_path, max_parallelism=8), log)
-    with pytest.raises(IncompatibleStateError, match="max_parallelism=8, this program has 16") as e:
-        check_settings(plan(None, OUT, tmp_path, max_parallelism=16), log)
-    assert (e.value.setting, e.value.was, e.value.now) == ("max_parallelism", 8, 16)
+    for now in (1, 7, 9, 16, 1000):
+        needed = f"max_parallelism=8, this program has {now};"
+        with pytest.raises(IncompatibleStateError, match=needed) as caught:
+            check_settings(plan(None, OUT, tmp_path, max_parallelism=now), log)
+        error = caught.value
+        assert (error.setting, error.was, error.now) == ("max_parallelism", 8, now)
     sealed, more = log.getValue(group_state.HEAD)
     log.updateValue(group_state.HEAD, (sealed[:-1], more))
     with pytest.raises(CorruptStateError, match="'operator' cannot be read"):

@@ -17,7 +17,7 @@ from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 from flinkish._core.key_rows import forget_scoped_rows
 from flinkish._core.state_table import StateTable
 from flinkish.common.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
-from flinkish.spark.operator_run import Result, result_batch, results_schema
+from flinkish.spark.operator_run import OperatorRun, Result, result_batch, results_schema
 from flinkish.spark.packing import keyed_batch
 from flinkish.spark.plan import AFTER_WATERMARK, EVENT_TIME, KEY, OperatorPlan
 from flinkish.spark.runs import open_run
@@ -70,16 +70,11 @@ def _select_keys(plan: OperatorPlan) -> Callable[[Batches], Batches]:
 
 def _run_keys(plan: OperatorPlan) -> Callable[[Batches], Batches]:
     def run(batches: Batches) -> Batches:
-        keyed = _KeyByKey(plan)
-        try:
+        with open_run(plan, StateTable(0)) as opened:
+            keyed = _KeyByKey(plan, opened)
             for batch in batches:
                 yield from keyed.process(batch)
             yield from keyed.finish()
-        except Exception as error:
-            keyed.explain(error)
-            raise
-        finally:
-            keyed.close()
 
     return run
 
@@ -87,10 +82,10 @@ def _run_keys(plan: OperatorPlan) -> Callable[[Batches], Batches]:
 class _KeyByKey:
     """Handles sorted rows; the last key of a batch may go on in the next one."""
 
-    def __init__(self, plan: OperatorPlan) -> None:
+    def __init__(self, plan: OperatorPlan, run: OperatorRun) -> None:
         self._plan = plan
-        self._table = StateTable(0)
-        self._run = open_run(plan, self._table)
+        self._run = run
+        self._table = run.table
         self._rows_kept = _FEW
         self._current = _NO_ROW
         self._now = int(time.time() * 1000)
@@ -122,12 +117,6 @@ class _KeyByKey:
     def finish(self) -> Batches:
         self._end_key()
         yield self._results()
-
-    def explain(self, error: Exception) -> None:
-        self._run.explain(error)
-
-    def close(self) -> None:
-        self._run.close()
 
     def _end_key(self) -> None:
         """The end of time for the current key, and of its state."""

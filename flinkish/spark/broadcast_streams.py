@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from flinkish.common.errors import UnsupportedOperationError
 from flinkish.operators.broadcast import KeyedBroadcast, check_descriptors
 from flinkish.spark.connected_streams import run_two_inputs
+from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.options import OperatorOptions
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.plan import StateSettings
@@ -52,6 +53,7 @@ class BroadcastConnectedStream:
         null_keys: str = "fail",
         job_parameters: Mapping[str, str] | None = None,
         state: StateSettings | None = None,
+        control_plane: ControlPlane | None = None,
     ) -> ProcessedStream:
         """Run a KeyedBroadcastProcessFunction; parameters as for `KeyedStream.process`.
 
@@ -79,6 +81,7 @@ class BroadcastConnectedStream:
                 null_keys,
                 job_parameters,
                 state,
+                control_plane,
             ),
             schema if schema is not None else output_type,
             "a keyed broadcast process function sees each row",

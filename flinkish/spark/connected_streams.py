@@ -18,6 +18,7 @@ from flinkish.common.typeinfo import TypeInformation
 from flinkish.functions import KeyedCoProcessFunction
 from flinkish.operators.interval_join import JoinDefinition
 from flinkish.operators.two_input import check_function
+from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.options import OperatorOptions, plan_settings
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.plan import OperatorPlan, StateSettings
@@ -76,6 +77,7 @@ class ConnectedStreams:
         null_keys: str = "fail",
         job_parameters: Mapping[str, str] | None = None,
         state: StateSettings | None = None,
+        control_plane: ControlPlane | None = None,
     ) -> ProcessedStream:
         """Run a KeyedCoProcessFunction; parameters as for `KeyedStream.process`.
 
@@ -86,7 +88,14 @@ class ConnectedStreams:
         """
         check_function(function, KeyedCoProcessFunction, _METHODS, "process of connected streams")
         options = OperatorOptions(
-            uid, max_parallelism, order, processing_time_timers, null_keys, job_parameters, state
+            uid,
+            max_parallelism,
+            order,
+            processing_time_timers,
+            null_keys,
+            job_parameters,
+            state,
+            control_plane,
         )
         check_picklable(function, f"the function {type(function).__name__}")
         return run_two_inputs(
@@ -172,6 +181,7 @@ class IntervalJoined:
         null_keys: str = "fail",
         job_parameters: Mapping[str, str] | None = None,
         state: StateSettings | None = None,
+        control_plane: ControlPlane | None = None,
     ) -> ProcessedStream:
         """Call a ProcessJoinFunction with each pair; parameters as for `KeyedStream.process`.
 
@@ -179,7 +189,7 @@ class IntervalJoined:
         """
         definition = self._definition.with_function(process_join_function)
         options = OperatorOptions(
-            uid, max_parallelism, "arrival", False, null_keys, job_parameters, state
+            uid, max_parallelism, "arrival", False, null_keys, job_parameters, state, control_plane
         )
         name = type(process_join_function).__name__
         check_picklable(process_join_function, f"the function {name}")

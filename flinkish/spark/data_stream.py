@@ -23,6 +23,7 @@ from flinkish.operators.grouped_reduce import GroupedReduce
 from flinkish.spark.assigned_times import with_timestamps
 from flinkish.spark.broadcast_streams import BroadcastConnectedStream, BroadcastStream
 from flinkish.spark.connected_streams import ConnectedStreams, IntervalJoin
+from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.operator_results import OperatorResults, run_operator, take_output
 from flinkish.spark.options import OperatorOptions, plan_settings
 from flinkish.spark.pickling import check_picklable
@@ -170,6 +171,7 @@ class KeyedStream:
         null_keys: str | OutputTag = "fail",
         job_parameters: Mapping[str, str] | None = None,
         state: StateSettings | None = None,
+        control_plane: ControlPlane | None = None,
     ) -> ProcessedStream:
         """Run a keyed process function.
 
@@ -190,6 +192,8 @@ class KeyedStream:
             that gets them as a side output.
         job_parameters: for `runtime_context.get_job_parameter`.
         state: how state is kept; see StateSettings.
+        control_plane: a `ControlPlane`, which then knows who runs which partition and what the
+            operator has counted so far, and can cancel or drain it.
         """
         declared = schema if schema is not None else output_type
         if not callable(getattr(function, "process_element", None)):
@@ -198,7 +202,14 @@ class KeyedStream:
                 f"{type(function).__name__}"
             )
         options = OperatorOptions(
-            uid, max_parallelism, order, processing_time_timers, null_keys, job_parameters, state
+            uid,
+            max_parallelism,
+            order,
+            processing_time_timers,
+            null_keys,
+            job_parameters,
+            state,
+            control_plane,
         )
         check_picklable(function, f"the function {type(function).__name__}")
         name, frame, settings = plan_settings(self, type(function).__name__, options)
@@ -258,6 +269,7 @@ class KeyedStream:
         null_keys: str | OutputTag = "fail",
         job_parameters: Mapping[str, str] | None = None,
         state: StateSettings | None = None,
+        control_plane: ControlPlane | None = None,
     ) -> WindowedStream:
         """The stream with the elements of each key in windows; see `WindowedStream`.
 
@@ -266,7 +278,14 @@ class KeyedStream:
         trigger of your own.
         """
         options = OperatorOptions(
-            uid, max_parallelism, order, processing_time_timers, null_keys, job_parameters, state
+            uid,
+            max_parallelism,
+            order,
+            processing_time_timers,
+            null_keys,
+            job_parameters,
+            state,
+            control_plane,
         )
         return WindowedStream(self, window_assigner, options)
 

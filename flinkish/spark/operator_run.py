@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,23 +14,25 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from flinkish._core.codec import unpack_payload
-from flinkish._core.columns import RecordMismatch, columns_from_rows
 from flinkish._core.keyed_process import KeyedProcess, KeyedTimerService
 from flinkish._core.records import RecordReader
 from flinkish._core.state_table import StateTable
 from flinkish.common.elements import MIN_TIMESTAMP
-from flinkish.common.errors import SchemaMismatchError
 from flinkish.common.notes import add_note, spell_out_notes
 from flinkish.common.output_tag import OutputTag
+from flinkish.common.typeinfo import TypeInformation
+from flinkish.metrics import MetricGroup
 from flinkish.operators.runtime_context import KeyedRuntimeContext
 from flinkish.spark.packing import NULL_KEY_GROUP, write_payload
 from flinkish.spark.plan import AFTER_WATERMARK, EVENT_TIME, KEY, MAIN, OperatorPlan
 from flinkish.spark.schemas import arrow_schema
-from flinkish.spark.type_mapping import converter, row_schema
+from flinkish.spark.task_encoders import RowEncoder
+from flinkish.spark.type_mapping import row_schema
 from flinkish.state.backend import KeyedStateBackend
 from flinkish.time.domain import TimeDomain
 
 __all__ = [
+    "BLOCK",
     "COUNTERS",
     "NO_PROCESSING_TIME",
     "OperatorRun",
@@ -50,9 +54,7 @@ COUNTERS = (
     "checkpoint_bytes",
 )
 
-Convert = Callable[[Any], Any] | None
-
-_BLOCK = 512
+BLOCK = 512  # rows
 
 NO_PROCESSING_TIME = (
     "this operator serves no processing-time timers, since Spark then runs a batch at every "
@@ -104,6 +106,10 @@ class OperatorRun:
     """The function, opened once for a task, over the table of one key group after another.
 
     `advance`, `process`, then `take_outputs`; the table must be open by then.
+
+    On a control plane the task is let in before the function is opened.  It looks before each key
+    group, each block of rows and each call of a keyed function whether it is still wanted, and has
+    to be when it ends.
     """
 
     _seen: ClassVar[set[tuple[str, str]]] = set()
@@ -114,11 +120,23 @@ class OperatorRun:
         self.query_id = _local_property(context, "sql.streaming.queryId") or plan.definition
         self.table = table or StateTable()
         self.backend = KeyedStateBackend(self.table)
+        self.metrics = MetricGroup()
         self._counted = dict.fromkeys(COUNTERS, 0)
-        self._null_keys = 0
-        self._sides: dict[str, tuple[pa.Schema, Convert]] = {}
+        self._added = dict.fromkeys(COUNTERS, 0)
+        self._main = self._encoder("main output", plan.output, plan.output_type)
+        self._sides: dict[str, RowEncoder] = {}
         self._key_group = 0
-        self._open(context)
+        self._calls_before = 0
+        plane = plan.control_plane
+        self._task = None if plane is None else plane.task(plan.uid).open()
+        try:
+            self._open(context)
+        except BaseException as error:
+            self.leave(error)
+            raise
+        if self._task is not None:
+            self._task.count_by(self.metrics.counts)
+            self._task.count_by(self.totals)
 
     def _open(self, context: TaskContext | None) -> None:
         """Make the engine, open the function."""
@@ -130,13 +148,12 @@ class OperatorRun:
         self.engine = KeyedProcess(
             self.table,
             timers,
-            self._function.process_element,
-            self._function.on_timer,
+            self._watched(self._function.process_element),
+            self._watched(self._function.on_timer),
             OutputTag,
             TimeDomain.EVENT_TIME,
             TimeDomain.PROCESSING_TIME,
         )
-        self._convert = converter(plan.output_type) if plan.output_type is not None else None
         self._function.open(self._runtime_context(context))
 
     def _runtime_context(
@@ -151,6 +168,7 @@ class OperatorRun:
             parallelism=plan.max_parallelism,
             max_parallelism=plan.max_parallelism,
             attempt=context.attemptNumber() if context else 0,
+            metrics=self.metrics,
             job_parameters=plan.job_parameters,
             of_key=of_key,
         )
@@ -166,6 +184,51 @@ class OperatorRun:
         """Close the function."""
         self._function.close()
 
+    def leave(self, error: BaseException | None = None) -> None:
+        """The task ends; unless it failed, its control plane has to agree, if there is one.
+
+        CancelTaskError or FencingTokenError if it does not.
+        """
+        if self._task is not None:
+            task, self._task = self._task, None
+            task.__exit__(None if error is None else type(error), error, None)
+
+    def __enter__(self) -> OperatorRun:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, Exception):
+            self.explain(error)
+        self.close()
+        self.leave(error)
+
+    def check(self) -> None:
+        """Before a key group or a block of rows: what the control plane has against the task."""
+        self._calls_before = self._calls()
+        if self._task is not None:
+            self._task.check()
+
+    def _watched(self, method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        """A method that is called only while the control plane wants the task."""
+        if self._task is None:
+            return method
+        check = self._task.check
+
+        def call(subject: Any, context: Any) -> Any:
+            check()
+            return method(subject, context)
+
+        return call
+
+    def _calls(self) -> int:
+        counts = self._engine_counts()
+        return counts["rows"] + counts["timers_fired"]
+
     def begin(self, key_group: int, watermark: int, now: int) -> None:
         """Set the clocks (ms) to where they stood, before a key group is worked on."""
         self._key_group = key_group
@@ -175,12 +238,13 @@ class OperatorRun:
     def explain(self, error: BaseException, key_group: int | None = None) -> None:
         """Note on an error where it happened."""
         group = "" if key_group is None else f", key group {key_group}"
-        add_note(
-            error,
-            f"raised in operator {self._plan.uid!r} ({self._plan.function_name}){group}, for "
-            f"the key {self.engine.last_key!r}, timestamp {self.engine.last_timestamp}, or before "
-            "it",
-        )
+        where = f"raised in operator {self._plan.uid!r} ({self._plan.function_name}){group}"
+        if self._calls() > self._calls_before:
+            engine = self.engine
+            with suppress(ValueError):  # the key may be forgotten by now
+                where += f", for the key {engine.last_key!r}, timestamp {engine.last_timestamp}, "
+                where += "or before it"
+        add_note(error, where)
         spell_out_notes(error)
 
     def advance(self, watermark: int, now: int) -> None:
@@ -207,8 +271,9 @@ class OperatorRun:
             times = pc.fill_null(batch.column(EVENT_TIME), MIN_TIMESTAMP).to_numpy()
         reader = RecordReader(batch.select(self._plan.schema.names))
         # In blocks, so that the rows of one are still in the processor's cache when they are used.
-        for start in range(0, len(rows), _BLOCK):
-            stop = min(start + _BLOCK, len(rows))
+        for start in range(0, len(rows), BLOCK):
+            self.check()
+            stop = min(start + BLOCK, len(rows))
             block = times[start:stop] if times is not None else None
             self.engine.process_batch(reader.rows(start, stop), rows[start:stop], block)
 
@@ -234,7 +299,7 @@ class OperatorRun:
     def route_null_keys(self, lost: Iterable[pa.RecordBatch]) -> Iterator[Result]:
         """Count rows without a key and send them to the side output that was asked for."""
         for batch in lost:
-            self._null_keys += batch.num_rows
+            self.add({"null_keys": batch.num_rows})
             if isinstance(self._plan.null_keys, OutputTag):
                 rows = batch.select(self._plan.schema.names)
                 times = (
@@ -273,55 +338,40 @@ class OperatorRun:
         values, times, sides = self.engine.take_output()
         found = []
         if values:
-            payload = self._encode(
-                values, times, self._plan.output, self._convert, "the main output"
-            )
+            payload = _payload(self._main, values, times)
             found.append(Result(self._key_group, phase, MAIN, payload))
         for tag, (side_values, side_times) in sides.items():
-            what = f"the side output {tag.tag_id!r}"
-            payload = self._encode(side_values, side_times, *self._side(tag), what)
+            payload = _payload(self._side(tag), side_values, side_times)
             found.append(Result(self._key_group, phase, tag.tag_id, payload))
         return found
 
-    def _side(self, tag: OutputTag) -> tuple[pa.Schema, Convert]:
-        """The columns of a side output, and what makes its values fit them."""
+    def _side(self, tag: OutputTag) -> RowEncoder:
+        """What makes columns of the values of a side output."""
         found = self._sides.get(tag.tag_id)
         if found is None:
-            found = arrow_schema(row_schema(tag.type_info)), converter(tag.type_info)
+            schema = arrow_schema(row_schema(tag.type_info))
+            found = self._encoder(f"side output {tag.tag_id!r}", schema, tag.type_info)
             self._sides[tag.tag_id] = found
         return found
 
-    def _encode(
-        self,
-        values: list[Any],
-        times: list[int | None],
-        schema: pa.Schema,
-        convert: Convert,
-        what: str,
-    ) -> bytes:
-        """Values and their timestamps as a payload; an error shows the value that does not fit."""
-        try:
-            if convert is not None:
-                values = [convert(value) for value in values]
-            batch = columns_from_rows(values, schema, time_zone=self._plan.time_zone)
-        except RecordMismatch as error:
-            declared = ", ".join(f"{field.name} {field.type}" for field in schema)
-            raise SchemaMismatchError(
-                f"{what} of operator {self._plan.uid!r} was declared as {declared}, and the "
-                f"function gave {error.row}: {error}",
-                value=error.row,
-                schema=declared,
-            ) from error
-        stamped = batch.append_column(EVENT_TIME, pa.array(times, pa.int64()))
-        return bytes(write_payload(stamped))
+    def _encoder(self, what: str, schema: pa.Schema, kind: TypeInformation | None) -> RowEncoder:
+        plan = self._plan
+        return RowEncoder(f"the {what} of operator {plan.uid!r}", schema, kind, plan.time_zone)
+
+    def add(self, counters: Mapping[str, int]) -> None:
+        """Count what was seen outside of the engine."""
+        for name, n in counters.items():
+            self._added[name] += n
 
     def totals(self) -> dict[str, int]:
         """What was counted since the run began; from any thread."""
+        return self._added | self._engine_counts()
+
+    def _engine_counts(self) -> dict[str, int]:
         engine = self.engine
         return {
             "rows": engine.processed,
             "late_rows": engine.late,
-            "null_keys": self._null_keys,
             "timers_registered": engine.timers.registered,
             "timers_deleted": engine.timers.deleted,
             "timers_fired": engine.fired,
@@ -333,6 +383,12 @@ class OperatorRun:
         since = {name: total - self._counted[name] for name, total in totals.items()}
         self._counted.update(totals)
         return since
+
+
+def _payload(encoder: RowEncoder, values: list[Any], times: list[int | None]) -> bytes:
+    """Values and their timestamps as a payload."""
+    stamped = encoder.encode(values).append_column(EVENT_TIME, pa.array(times, pa.int64()))
+    return bytes(write_payload(stamped))
 
 
 def _local_property(context: TaskContext | None, name: str) -> str | None:

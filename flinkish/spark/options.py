@@ -15,6 +15,8 @@ from flinkish.common.errors import (
     UnsupportedOperationError,
 )
 from flinkish.common.output_tag import OutputTag
+from flinkish.spark.control_plane import ControlPlane
+from flinkish.spark.control_plane.attached import handle_of
 from flinkish.spark.plan import StateSettings
 from flinkish.spark.schemas import arrow_schema, key_type_name, session_time_zone
 from flinkish.time.key_groups import UPPER_BOUND_MAX_PARALLELISM
@@ -39,6 +41,7 @@ class OperatorOptions:
     null_keys: str | OutputTag
     job_parameters: Mapping[str, str] | None
     state: StateSettings | None
+    control_plane: ControlPlane | None
 
     def check(self) -> None:
         """IllegalArgumentError for a value that cannot be."""
@@ -95,6 +98,7 @@ def plan_settings(
         "null_keys": options.null_keys,
         "job_parameters": dict(options.job_parameters or {}),
         "state": options.state or StateSettings(),
+        "control_plane": handle_of(options.control_plane),
         "definition": secrets.token_hex(16),
     }
     return name, user, settings

@@ -10,6 +10,7 @@ import pyarrow as pa
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.operators.interval_join import JoinDefinition
 from flinkish.operators.window_definition import WindowDefinition
+from flinkish.spark.control_plane import PlaneHandle
 from flinkish.spark.vector_plan import VectorPlan
 
 __all__ = [
@@ -83,6 +84,7 @@ class OperatorPlan:
     null_keys: Any = "fail"
     job_parameters: dict[str, str] = field(default_factory=dict)
     state: StateSettings = field(default_factory=StateSettings)
+    control_plane: PlaneHandle | None = None
     definition: str = "batch"
     vector: VectorPlan | None = None
     window: WindowDefinition | None = None
@@ -117,8 +119,8 @@ class OperatorPlan:
         return self.key_columns[0] if len(self.key_columns) == 1 else None
 
     def without_functions(self) -> OperatorPlan:
-        """All that packing needs: what runs may be large."""
-        return replace(self, function=None, window=None, join=None)
+        """All that packing needs: what runs may be large, and keys are for those that use them."""
+        return replace(self, function=None, window=None, join=None, control_plane=None)
 
     @property
     def packed_schema(self) -> pa.Schema:

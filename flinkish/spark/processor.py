@@ -78,6 +78,7 @@ class KeyGroupProcessor(StatefulProcessor):
         """The task is at its end."""
         if self._run is not None:
             self._run.close()
+            self._run.leave()
 
     def _opened(self) -> OperatorRun:
         # Not in init: the function belongs to the worker that runs it.
@@ -106,6 +107,7 @@ class KeyGroupProcessor(StatefulProcessor):
         timed = self._plan.has_watermark and spark_watermark > 0
         watermark = spark_watermark - 1 if timed else MIN_TIMESTAMP
         try:
+            run.check()
             head = self._state.open(key_group)
             run.begin(key_group, head.watermark if head else MIN_TIMESTAMP, now)
             run.process(before)
@@ -118,8 +120,10 @@ class KeyGroupProcessor(StatefulProcessor):
         except BaseException as error:
             run.explain(error, key_group)
             self._state.abandon()
+            run.leave(error)
             raise
-        results.append(Result(key_group, counters=run.take_counters() | self._state.counters))
+        run.add(self._state.counters)
+        results.append(Result(key_group, counters=run.take_counters()))
         return results
 
     def _spark_timer(

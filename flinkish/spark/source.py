@@ -16,12 +16,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
 from pyspark.sql.types import StructField, StructType, TimestampType
 
-from flinkish._core.columns import RecordMismatch, columns_from_rows
 from flinkish.common.errors import (
     ArgumentTypeError,
     IllegalArgumentError,
     IllegalStateError,
-    SchemaMismatchError,
     TaskCancellationError,
 )
 from flinkish.common.typeinfo import TypeInformation
@@ -29,7 +27,7 @@ from flinkish.functions import CheckpointedFunction, SourceFunction
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.schemas import arrow_schema, output_schema
 from flinkish.spark.source_run import Emitted, SourceRun
-from flinkish.spark.type_mapping import converter
+from flinkish.spark.task_encoders import RowEncoder
 
 __all__ = ["register_source"]
 
@@ -60,20 +58,9 @@ class SourcePlan:
 
     def batch(self, records: list[Emitted]) -> pa.RecordBatch:
         """Records as columns."""
-        values = [value for value, _ in records]
-        convert = converter(self.value_type) if self.value_type is not None else None
-        if convert is not None:
-            values = [convert(value) for value in values]
-        try:
-            batch = columns_from_rows(values, arrow_schema(self.values), time_zone="UTC")
-        except RecordMismatch as error:
-            declared = self.values.simpleString()
-            raise SchemaMismatchError(
-                f"the source {self.name!r} was declared as {declared}, and emitted {error.row}: "
-                f"{error}",
-                value=error.row,
-                schema=declared,
-            ) from error
+        what = f"the source {self.name!r}"
+        encoder = RowEncoder(what, arrow_schema(self.values), self.value_type, "UTC")
+        batch = encoder.encode([value for value, _ in records])
         if self.timestamp_column is None:
             return batch
         times = pa.array([at for _, at in records], pa.timestamp("ms", "UTC"))

@@ -45,8 +45,7 @@ class RowEncoder:
         except RecordMismatch as error:
             declared = ", ".join(f"{field.name} {field.type}" for field in self.schema)
             raise SchemaMismatchError(
-                f"{self._what} was declared as {declared}, and its operator gave {error.row}: "
-                f"{error}",
+                f"{self._what} was declared as {declared}, and was given {error.row}: {error}",
                 value=error.row,
                 schema=declared,
             ) from error

@@ -27,7 +27,7 @@ from flinkish.common.elements import MIN_TIMESTAMP
 from flinkish.common.output_tag import OutputTag
 from flinkish.operators.broadcast import KeyedBroadcast
 from flinkish.operators.interval_join import make_join_engine
-from flinkish.spark.operator_run import NO_PROCESSING_TIME, OperatorRun, Result
+from flinkish.spark.operator_run import BLOCK, NO_PROCESSING_TIME, OperatorRun, Result
 from flinkish.spark.packing import (
     NULL_KEY_GROUP,
     Batches,
@@ -37,15 +37,12 @@ from flinkish.spark.packing import (
     packer,
 )
 from flinkish.spark.plan import EVENT_TIME, KEY, OperatorPlan
-from flinkish.spark.type_mapping import converter
 from flinkish.time.domain import TimeDomain
 
 __all__ = ["INPUT", "TwoInputRun", "packer_of_input", "union_frame"]
 
 INPUT = "__flinkish_input"
 ROWS = ("__flinkish_first", "__flinkish_second")
-
-_BLOCK = 512
 
 
 def packer_of_input(plan: OperatorPlan, number: int) -> Any:
@@ -168,14 +165,13 @@ class TwoInputRun(OperatorRun):
             self.engine = KeyedProcess(
                 self.table,
                 timers,
-                self._function.process_element1,
-                self._function.on_timer,
+                self._watched(self._function.process_element1),
+                self._watched(self._function.on_timer),
                 OutputTag,
                 TimeDomain.EVENT_TIME,
                 TimeDomain.PROCESSING_TIME,
-                self._function.process_element2,
+                self._watched(self._function.process_element2),
             )
-        self._convert = converter(plan.output_type) if plan.output_type is not None else None
         if isinstance(self._function, KeyedBroadcast):
             self._function.bind(self.backend, (0,))
         self._function.open(runtime_context)
@@ -247,8 +243,9 @@ class TwoInputRun(OperatorRun):
         """Elements in order; each reader has those of its input, in the same order."""
         inputs = numbers.astype(np.uint8)
         taken = dict.fromkeys(readers, 0)
-        for start in range(0, len(rows), _BLOCK):
-            stop = min(start + _BLOCK, len(rows))
+        for start in range(0, len(rows), BLOCK):
+            self.check()
+            stop = min(start + BLOCK, len(rows))
             block = inputs[start:stop]
             found = {}
             for number, reader in readers.items():
@@ -285,7 +282,7 @@ class TwoInputRun(OperatorRun):
 
     def route_null_keys(self, lost: Iterable[pa.RecordBatch]) -> Iterator[Result]:
         """Count rows without a key."""
-        self._null_keys += sum(one.num_rows for one in lost)
+        self.add({"null_keys": sum(one.num_rows for one in lost)})
         yield Result(NULL_KEY_GROUP, counters=self.take_counters())
 
 

@@ -43,7 +43,7 @@ def run_windows(frame: DataFrame, plan: OperatorPlan) -> DataFrame:
     if combines:
         fields = [frame.schema[name] for name in plan.key_columns]
         fields += [StructField(PANE_BEGIN, LongType()), StructField(RECORD, BinaryType())]
-        frame = frame.mapInArrow(_combine(plan), StructType(fields))
+        frame = frame.mapInArrow(_combine(plan.without_functions()), StructType(fields))
     ordered = frame.repartition(*plan.key_columns).sortWithinPartitions(*plan.key_columns)
     return ordered.mapInArrow(_run(plan, combines), results_schema())
 
@@ -68,15 +68,14 @@ def _combine(plan: OperatorPlan) -> Callable[[Batches], Batches]:
 
 def _run(plan: OperatorPlan, combined: bool) -> Callable[[Batches], Batches]:
     def run(batches: Batches) -> Batches:
-        windows = _KeysInTurn(plan, combined)
-        try:
+        opened = VectorRun(plan, StateTable(0))
+        with opened:
+            windows = _KeysInTurn(plan, opened, combined)
             for batch in batches:
+                opened.check()
                 if batch.num_rows:
                     yield from windows.process(batch)
             yield windows.fire()
-        except Exception as error:
-            windows.run.explain(error)
-            raise
 
     return run
 
@@ -84,11 +83,11 @@ def _run(plan: OperatorPlan, combined: bool) -> Callable[[Batches], Batches]:
 class _KeysInTurn:
     """Handles sorted rows, or records of panes; the last key of a batch may go on in the next."""
 
-    def __init__(self, plan: OperatorPlan, combined: bool) -> None:
+    def __init__(self, plan: OperatorPlan, run: VectorRun, combined: bool) -> None:
         self._plan = plan
+        self._run = run
         self._combined = combined
-        self._table = StateTable(0)
-        self.run = VectorRun(plan, self._table)
+        self._table = run.table
 
     def process(self, batch: pa.RecordBatch) -> Batches:
         """Take sorted rows; fire for all keys but the last."""
@@ -97,11 +96,11 @@ class _KeysInTurn:
         else:
             batch, groups, lost = keyed_batch(self._plan, pa.Table.from_batches([batch]))
             if lost is not None:
-                yield result_batch(self.run.route_null_keys([lost]))
+                yield result_batch(self._run.route_null_keys([lost]))
                 batch = batch.filter(pa.array(groups >= 0))
         if batch.num_rows == 0:
             return
-        rows = self.run.key_rows(batch)
+        rows = self._run.key_rows(batch)
         others = np.flatnonzero(rows != rows[-1])
         last = int(others[-1]) + 1 if len(others) else 0
         if last:
@@ -109,20 +108,20 @@ class _KeysInTurn:
             yield self.fire()
             # The row of the last key went with those that hold nothing.
             batch = batch.slice(last)
-            rows = self.run.key_rows(batch)
+            rows = self._run.key_rows(batch)
         self._take(batch, rows)
 
     def _take(self, batch: pa.RecordBatch, rows: npt.NDArray[np.uint32]) -> None:
         self._table.watermark = MIN_TIMESTAMP
         if self._combined:
-            self.run.merge_panes(batch, rows)
+            self._run.merge_panes(batch, rows)
         else:
-            self.run.process_rows(batch, rows)
+            self._run.process_rows(batch, rows)
 
     def fire(self) -> pa.RecordBatch:
         """The end of time for every key that is held."""
-        self.run.advance(MAX_TIMESTAMP, 0)
-        results = self.run.take_outputs(AFTER_WATERMARK)
+        self._run.advance(MAX_TIMESTAMP, 0)
+        results = self._run.take_outputs(AFTER_WATERMARK)
         forget_empty_rows(self._table)
-        results.append(Result(0, counters=self.run.take_counters()))
+        results.append(Result(0, counters=self._run.take_counters()))
         return result_batch(results)

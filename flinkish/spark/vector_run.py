@@ -72,7 +72,7 @@ class VectorRun(OperatorRun):
         if len(late) and self._vector.late_tag is not None:
             lost = batch.take(pa.array(late))
             columns = lost.select(self._plan.schema.names)
-            tag, _ = self._side(self._vector.late_tag)
+            tag = self._side(self._vector.late_tag).schema
             columns = columns.select(tag.names).cast(tag)
             stamped = columns.append_column(EVENT_TIME, lost.column(EVENT_TIME))
             self._late.append(bytes(write_payload(stamped)))
@@ -133,13 +133,12 @@ class VectorRun(OperatorRun):
             for part, kind in zip(parts, kinds, strict=True)
         ]
 
-    def totals(self) -> dict[str, int]:
-        """As declared; late rows are those that no window took."""
+    def _engine_counts(self) -> dict[str, int]:
+        # Late rows are those that no window took.
         engine = self._window.engine
         return {
             "rows": engine.processed,
             "late_rows": engine.dropped,
-            "null_keys": self._null_keys,
             "timers_fired": engine.fired_timers,
         }
 

@@ -9,7 +9,6 @@ from flinkish._core.windowed_process import WindowedProcess
 from flinkish.operators.keyed_engine import close_all
 from flinkish.operators.window_engine import make_window_engine
 from flinkish.spark.operator_run import OperatorRun
-from flinkish.spark.type_mapping import converter
 
 __all__ = ["WindowRun"]
 
@@ -34,7 +33,6 @@ class WindowRun(OperatorRun):
         self.engine = make_window_engine(
             plan.window, self.backend, timers, runtime_context, names=plan.schema.names
         )
-        self._convert = converter(plan.output_type) if plan.output_type is not None else None
         self._functions = plan.window.functions
         for function in self._functions:
             function.open(runtime_context)
@@ -43,6 +41,6 @@ class WindowRun(OperatorRun):
         """Close the functions."""
         close_all(self._functions)
 
-    def totals(self) -> dict[str, int]:
-        """As declared; late rows are those that no window took."""
-        return super().totals() | {"late_rows": self.engine.unplaced}
+    def _engine_counts(self) -> dict[str, int]:
+        # Late rows are those that no window took.
+        return super()._engine_counts() | {"late_rows": self.engine.unplaced}

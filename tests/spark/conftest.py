@@ -41,6 +41,7 @@ WITHOUT_SPARK = (
     "test_plane_ledger.py",
     "test_plane_rpc.py",
     "test_plane_failures.py",
+    "test_plane_runs.py",
     "test_source_run.py",
     "test_group_state.py",
     "test_processor.py",

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from flinkish.common import OutputTag
-from flinkish.common.errors import NullKeyError, TimestampError
+from flinkish.common.errors import CorruptStateError, NullKeyError, TimestampError
 from flinkish.datastream.functions import KeyedProcessFunction
 from tests.spark.fake_spark import FakeSpark, plan
 
@@ -102,3 +102,20 @@ def test_rows_without_a_time(tmp_path: Path) -> None:
     rows = [("a", 1, 9000), ("a", 2, None), ("b", 3, None)]
     with pytest.raises(TimestampError, match=r"2 rows have no event time in the column 'ts', .* 2"):
         FakeSpark().batch(plan(Times(), OUT, tmp_path), rows, 0)
+
+
+def test_what_is_wrong_with_a_later_key_group_is_said(tmp_path: Path) -> None:
+    """Before its first row, when the last key is one of the group before."""
+    rows = [(f"k{n}", 1, 1000) for n in range(20)]
+    spark = FakeSpark()
+    spark.batch(plan(Alarm(), OUT, tmp_path / "one"), rows, 0)
+    groups = sorted(spark.state)
+    assert len(groups) > 2
+    pieces = spark.state[groups[-1]]["log"]
+    for sequence in pieces:
+        if sequence != (-1,):
+            pieces[sequence] = (b"\0" * len(pieces[sequence][0]), False)
+    with pytest.raises(CorruptStateError, match="state of operator 'operator' cannot be read") as e:
+        spark.batch(plan(Alarm(), OUT, tmp_path / "other"), rows, 0)
+    assert f"(Alarm), key group {groups[-1]}" in "".join(e.value.__notes__)
+    assert "for the key" not in "".join(e.value.__notes__)

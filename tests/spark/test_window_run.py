@@ -9,12 +9,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 
+from flinkish._core.state_table import StateTable
 from flinkish.common import OutputTag, Row
 from flinkish.common.errors import IllegalStateError, StateMigrationError
 from flinkish.functions import ProcessWindowFunction
 from flinkish.operators.window_definition import WindowDefinition
 from flinkish.spark.batch import _KeyByKey
 from flinkish.spark.plan import OperatorPlan
+from flinkish.spark.runs import open_run
 from flinkish.windowing import (
     ContinuousProcessingTimeTrigger,
     CountTrigger,
@@ -151,7 +153,8 @@ def test_functions_get_rows(tmp_path: Path) -> None:
 def test_a_batch_dataframe_of_many_keys_needs_the_rows_of_few(tmp_path: Path) -> None:
     definition = WindowDefinition.of(GlobalWindows.create()).with_trigger(CountTrigger.of(2))
     operator = windows(definition, tmp_path)
-    keyed = _KeyByKey(operator)
+    run = open_run(operator, StateTable(0))
+    keyed = _KeyByKey(operator, run)
     fired = 0
     for number in range(40):  # contents of global windows are never cleaned up
         keys = [f"{number:03}-{at // 3:03}" for at in range(300)]
@@ -165,5 +168,5 @@ def test_a_batch_dataframe_of_many_keys_needs_the_rows_of_few(tmp_path: Path) ->
             fired += sum(payload is not None for payload in result.column("payload").to_pylist())
         assert keyed._table.number_of_keys < 3_000
         keyed._table._check()
-    keyed.close()
+    run.close()
     assert fired == 40, "an output of each Arrow batch"

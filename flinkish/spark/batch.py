@@ -17,9 +17,10 @@ from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 from flinkish._core.key_rows import forget_scoped_rows
 from flinkish._core.state_table import StateTable
 from flinkish.common.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
-from flinkish.spark.operator_run import OperatorRun, Result, result_batch, results_schema
+from flinkish.spark.operator_run import OperatorRun
 from flinkish.spark.packing import keyed_batch
 from flinkish.spark.plan import AFTER_WATERMARK, EVENT_TIME, KEY, OperatorPlan
+from flinkish.spark.result_rows import Result, result_batch, results_schema
 from flinkish.spark.runs import open_run
 from flinkish.spark.two_inputs import INPUT, union_frame
 from flinkish.spark.vector_batch import run_windows

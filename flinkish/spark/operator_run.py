@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, ClassVar
 
@@ -25,34 +24,14 @@ from flinkish.metrics import MetricGroup
 from flinkish.operators.runtime_context import KeyedRuntimeContext
 from flinkish.spark.packing import NULL_KEY_GROUP, write_payload
 from flinkish.spark.plan import AFTER_WATERMARK, EVENT_TIME, KEY, MAIN, OperatorPlan
+from flinkish.spark.result_rows import COUNTERS, Result
 from flinkish.spark.schemas import arrow_schema
 from flinkish.spark.task_encoders import RowEncoder
 from flinkish.spark.type_mapping import row_schema
 from flinkish.state.backend import KeyedStateBackend
 from flinkish.time.domain import TimeDomain
 
-__all__ = [
-    "BLOCK",
-    "COUNTERS",
-    "NO_PROCESSING_TIME",
-    "OperatorRun",
-    "Result",
-    "result_batch",
-    "results_schema",
-]
-
-# What every call counts; sums of them are the operator's statistics.
-COUNTERS = (
-    "rows",
-    "late_rows",
-    "null_keys",
-    "timers_registered",
-    "timers_deleted",
-    "timers_fired",
-    "table_misses",
-    "compactions",
-    "checkpoint_bytes",
-)
+__all__ = ["BLOCK", "NO_PROCESSING_TIME", "OperatorRun"]
 
 BLOCK = 512  # rows
 
@@ -60,46 +39,6 @@ NO_PROCESSING_TIME = (
     "this operator serves no processing-time timers, since Spark then runs a batch at every "
     "trigger, with or without data; ask for them with process(..., processing_time_timers=True)"
 )
-
-
-def results_schema() -> str:
-    """Columns of what an operator yields: a payload of some output, or counters."""
-    return "kg int, phase int, tag string, payload binary, " + ", ".join(
-        f"{name} bigint" for name in COUNTERS
-    )
-
-
-_RESULTS = pa.schema(
-    [("kg", pa.int32()), ("phase", pa.int32()), ("tag", pa.string()), ("payload", pa.binary())]
-    + [(name, pa.int64()) for name in COUNTERS]
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One row of what an operator yields."""
-
-    key_group: int
-    phase: int | None = None
-    tag: str | None = None
-    payload: bytes | None = None
-    counters: dict[str, int] | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The row by column names; a counter that was not touched is 0."""
-        counted = self.counters
-        return {
-            "kg": self.key_group,
-            "phase": self.phase,
-            "tag": self.tag,
-            "payload": self.payload,
-            **{name: None if counted is None else counted.get(name, 0) for name in COUNTERS},
-        }
-
-
-def result_batch(results: Iterable[Result]) -> pa.RecordBatch:
-    """Rows of results as a batch."""
-    return pa.RecordBatch.from_pylist([result.to_dict() for result in results], schema=_RESULTS)
 
 
 class OperatorRun:

@@ -15,10 +15,11 @@ from flinkish.spark.group_state import (
     GroupState,
     check_settings,
 )
-from flinkish.spark.operator_run import OperatorRun, Result
+from flinkish.spark.operator_run import OperatorRun
 from flinkish.spark.packing import NULL_KEY_GROUP, SETTINGS_GROUP
 from flinkish.spark.placement import group_at
 from flinkish.spark.plan import AFTER_WATERMARK, BEFORE_WATERMARK, OperatorPlan
+from flinkish.spark.result_rows import Result
 from flinkish.spark.runs import open_run
 from flinkish.spark.table_files import TableFiles
 

@@ -27,7 +27,7 @@ from flinkish.common.elements import MIN_TIMESTAMP
 from flinkish.common.output_tag import OutputTag
 from flinkish.operators.broadcast import KeyedBroadcast
 from flinkish.operators.interval_join import make_join_engine
-from flinkish.spark.operator_run import BLOCK, NO_PROCESSING_TIME, OperatorRun, Result
+from flinkish.spark.operator_run import BLOCK, NO_PROCESSING_TIME, OperatorRun
 from flinkish.spark.packing import (
     NULL_KEY_GROUP,
     Batches,
@@ -37,6 +37,7 @@ from flinkish.spark.packing import (
     packer,
 )
 from flinkish.spark.plan import EVENT_TIME, KEY, OperatorPlan
+from flinkish.spark.result_rows import Result
 from flinkish.time.domain import TimeDomain
 
 __all__ = ["INPUT", "TwoInputRun", "packer_of_input", "union_frame"]

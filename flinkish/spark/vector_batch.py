@@ -20,9 +20,9 @@ from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 from flinkish._core.key_rows import forget_empty_rows
 from flinkish._core.state_table import StateTable
 from flinkish.common.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
-from flinkish.spark.operator_run import Result, result_batch, results_schema
 from flinkish.spark.packing import keyed_batch
 from flinkish.spark.plan import AFTER_WATERMARK, OperatorPlan
+from flinkish.spark.result_rows import Result, result_batch, results_schema
 from flinkish.spark.vector_packing import combine_rows, fixed_records, named_keys
 from flinkish.spark.vector_plan import PANE_BEGIN, RECORD
 from flinkish.spark.vector_run import VectorRun

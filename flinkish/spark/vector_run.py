@@ -14,9 +14,10 @@ from flinkish._core.codec import unpack_payload
 from flinkish._core.key_gather import gather_keys
 from flinkish.common.notes import add_note, spell_out_notes
 from flinkish.operators.vector_window import FiredWindows, VectorWindow
-from flinkish.spark.operator_run import OperatorRun, Result
+from flinkish.spark.operator_run import OperatorRun
 from flinkish.spark.packing import write_payload
 from flinkish.spark.plan import EVENT_TIME, MAIN
+from flinkish.spark.result_rows import Result
 from flinkish.spark.vector_packing import pane_schema
 from flinkish.spark.vector_plan import PANE_BEGIN, RECORD
 

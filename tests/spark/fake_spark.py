@@ -12,11 +12,11 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from flinkish.spark.batch import result_batch
-from flinkish.spark.operator_run import Result
 from flinkish.spark.packing import unpacker
 from flinkish.spark.placement import slot_of
 from flinkish.spark.plan import MAIN, OperatorPlan, StateSettings
 from flinkish.spark.processor import KeyGroupProcessor
+from flinkish.spark.result_rows import Result
 from flinkish.spark.vector_packing import pack_rows_of
 
 SCHEMA = pa.schema([("key", pa.string()), ("n", pa.int64()), ("ts", pa.timestamp("us", "UTC"))])

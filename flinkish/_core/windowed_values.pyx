@@ -23,6 +23,7 @@ from cpython.datetime cimport (
     import_datetime,
 )
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.list cimport PyList_CheckExact
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_CheckExact, PyTuple_New, PyTuple_SET_ITEM
@@ -42,12 +43,15 @@ from flinkish._core.values cimport (
     TAG_INT,
     TAG_NONE,
     TAG_STR,
+    TAG_TUPLE,
     decode_value,
     encode_value,
 )
 
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
+    int Py_EnterRecursiveCall(const char* where) except *  # -1 or 1, as the version has it
+    void Py_LeaveRecursiveCall()
 
 import_datetime()
 
@@ -86,7 +90,7 @@ cdef class WindowValues:
             whole = RAW_BYTES
             self.put(&whole, 1)
             self.put(PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value))
-        else:
+        elif not (PyList_CheckExact(value) and self.put_list(value)):
             return encode_value(value, out)
         if self.size > LARGEST:
             raise OverflowError(f"a value of {self.size} bytes is too large for a window: at most 4 GiB")
@@ -103,9 +107,11 @@ cdef class WindowValues:
         if tag != TAG_BYTES:
             return decode_value(tag, size, data)
         if size != 0 and data[0] == A_TUPLE:
-            return self.fields(size - 1, data + 1)
+            return read_fields(size - 1, data + 1)
         if size != 0 and data[0] == A_ROW and self.names is not None:
-            return row_of(self.names, self.fields(size - 1, data + 1))
+            return row_of(self.names, read_fields(size - 1, data + 1))
+        if size != 0 and data[0] == A_LIST:
+            return list(read_fields(size - 1, data + 1))
         if size != 0 and data[0] == RAW_BYTES:
             return PyBytes_FromStringAndSize(data + 1, size - 1)
         raise ValueError("an element of a window does not begin as one; it is damaged")
@@ -134,6 +140,25 @@ cdef class WindowValues:
         return 0
 
     cdef int put_field(self, object value) except -1:
+        cdef char[5] small
+        cdef Encoded other
+        if self.put_common(value):
+            return 0
+        owner = encode_value(value, &other)
+        small[0] = <char>other.tag
+        memcpy(small + 1, &other.size, 4)
+        self.put(small, 5)
+        return self.put(other.data, other.size)
+
+    cdef bint put_list(self, list value) except -1:
+        cdef uint8_t whole = A_LIST
+        self.put(&whole, 1)
+        for element in value:
+            if not self.put_common(element):
+                return False
+        return True
+
+    cdef bint put_common(self, object value) except -1:
         cdef char[9] small
         cdef int64_t number
         cdef double real
@@ -141,65 +166,86 @@ cdef class WindowValues:
         cdef Py_ssize_t length
         cdef uint32_t short_length
         cdef const char* text
-        cdef Encoded other
         if value is None:
             small[0] = TAG_NONE
-            return self.put(small, 1)
-        if PyLong_CheckExact(value):
+            self.put(small, 1)
+        elif PyLong_CheckExact(value):
             number = PyLong_AsLongLongAndOverflow(value, &overflow)
-            if not overflow:
-                small[0] = TAG_INT
-                memcpy(small + 1, &number, 8)
-                return self.put(small, 9)
+            if overflow:
+                return False
+            small[0] = TAG_INT
+            memcpy(small + 1, &number, 8)
+            self.put(small, 9)
         elif PyFloat_CheckExact(value):
             real = PyFloat_AS_DOUBLE(value)
             small[0] = TAG_FLOAT
             memcpy(small + 1, &real, 8)
-            return self.put(small, 9)
+            self.put(small, 9)
         elif PyUnicode_CheckExact(value):
-            text = PyUnicode_AsUTF8AndSize(value, &length)
+            try:
+                text = PyUnicode_AsUTF8AndSize(value, &length)
+            except UnicodeEncodeError:
+                return False  # half of a pair, which pickle takes
             if <size_t>length > LARGEST:
                 raise OverflowError(f"a string of {length} bytes is too large for a window")
             short_length = <uint32_t>length
             small[0] = TAG_STR
             memcpy(small + 1, &short_length, 4)
             self.put(small, 5)
-            return self.put(text, length)
+            self.put(text, length)
         elif value is True or value is False:
             small[0] = TAG_BOOL
             small[1] = 1 if value is True else 0
-            return self.put(small, 2)
+            self.put(small, 2)
         elif PyDateTime_CheckExact(value) and datetime_fold(value) == 0 \
                 and (datetime_tzinfo(value) is UTC or datetime_tzinfo(value) is None):
             small[0] = TAG_DATETIME if datetime_tzinfo(value) is None else TAG_INSTANT
             number = micros_of(value)
             memcpy(small + 1, &number, 8)
-            return self.put(small, 9)
-        owner = encode_value(value, &other)
-        small[0] = <char>other.tag
-        memcpy(small + 1, &other.size, 4)
+            self.put(small, 9)
+        else:
+            return PyTuple_CheckExact(value) and self.put_tuple(value)
+        return True
+
+    cdef bint put_tuple(self, tuple value) except -1:
+        cdef size_t begin = self.size, length
+        cdef char[5] small
+        cdef uint32_t short_length
+        small[0] = TAG_TUPLE
         self.put(small, 5)
-        return self.put(other.data, other.size)
+        Py_EnterRecursiveCall(b" in a tuple of tuples")
+        try:
+            for element in value:
+                if not self.put_common(element):
+                    self.size = begin
+                    return False
+        finally:
+            Py_LeaveRecursiveCall()
+        length = self.size - begin - 5
+        if length > LARGEST:
+            raise OverflowError(f"a tuple of {length} bytes is too large for a window")
+        short_length = <uint32_t>length
+        memcpy(self.buffer + begin + 1, &short_length, 4)
+        return True
 
-    # --- reading
 
-    cdef tuple fields(self, uint32_t size, const char* data):
-        cdef uint32_t at = 0, count = 0, length
-        cdef tuple found
-        cdef object value
-        while at < size:
-            at += field_size(size - at, data + at)
-            count += 1
-        found = PyTuple_New(count)
-        at = count = 0
-        while at < size:
-            length = field_size(size - at, data + at)
-            value = read_field(length, data + at)
-            Py_INCREF(value)
-            PyTuple_SET_ITEM(found, count, value)
-            count += 1
-            at += length
-        return found
+cdef tuple read_fields(uint32_t size, const char* data):
+    cdef uint32_t at = 0, count = 0, length
+    cdef tuple found
+    cdef object value
+    while at < size:
+        at += field_size(size - at, data + at)
+        count += 1
+    found = PyTuple_New(count)
+    at = count = 0
+    while at < size:
+        length = field_size(size - at, data + at)
+        value = read_field(length, data + at)
+        Py_INCREF(value)
+        PyTuple_SET_ITEM(found, count, value)
+        count += 1
+        at += length
+    return found
 
 
 cdef uint32_t field_size(uint32_t left, const char* data) except 0:
@@ -240,6 +286,12 @@ cdef object read_field(uint32_t size, const char* data):
     if tag == TAG_INSTANT or tag == TAG_DATETIME:
         memcpy(&number, data + 1, 8)
         return moment(number, UTC if tag == TAG_INSTANT else None)
+    if tag == TAG_TUPLE:
+        Py_EnterRecursiveCall(b" in a tuple of tuples")
+        try:
+            return read_fields(size - 5, data + 5)
+        finally:
+            Py_LeaveRecursiveCall()
     return decode_value(tag, size - 5, data + 5)
 
 

@@ -68,6 +68,11 @@ def same(left: Any, right: Any) -> bool:
 @example(())
 @example((None, -0.0, math.inf, "x" * 300, b"y" * 300))
 @example(np.float64(1.5))
+@example([])
+@example([(1, "a", datetime(2024, 2, 29, tzinfo=timezone.utc)), ((), (None, (2.5,)))])
+@example([1 << 70, [1], {"a": 1}])
+@example(["half of a pair: \ud800"])
+@example((1, (2, [3], ("\udfff",))))
 def test_values(value: Any) -> None:
     builder = WindowOperatorBuilder(GlobalWindows.create()).trigger(one_by_one())
     for operator in (builder.process(Out()), builder.reduce(lambda a, b: b, Out())):
@@ -75,6 +80,24 @@ def test_values(value: Any) -> None:
             harness.operator.process_batch([value], None, ["k"])
             ((found,),) = records(harness)
             assert same(found, value)
+
+
+def test_what_is_in_a_list_twice_stays_one() -> None:
+    inner = [1]
+    found = through([inner, (inner, 2)])
+    assert found == [[1], ([1], 2)]
+    assert found[0] is found[1][0]
+    inner.append(inner)
+    found = through(inner)
+    assert found[1] is found
+
+
+def test_tuples_too_deep_are_refused() -> None:
+    deep: tuple[Any, ...] = ()
+    for _ in range(100_000):
+        deep = (deep,)
+    with pytest.raises(RecursionError):
+        through([deep])
 
 
 def test_not_a_number() -> None:

@@ -120,7 +120,10 @@ class OperatorPlan:
 
     def without_functions(self) -> OperatorPlan:
         """All that packing needs: what runs may be large, and keys are for those that use them."""
-        return replace(self, function=None, window=None, join=None, control_plane=None)
+        second = None if self.second is None else self.second.without_functions()
+        return replace(
+            self, function=None, window=None, join=None, control_plane=None, second=second
+        )
 
     @property
     def packed_schema(self) -> pa.Schema:

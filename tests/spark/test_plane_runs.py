@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark import cloudpickle
 
 from flinkish.common.errors import CancelTaskError, FencingTokenError
 from flinkish.common.typeinfo import Types
@@ -23,6 +24,7 @@ from flinkish.windowing import TumblingEventTimeWindows
 from tests.spark.fake_spark import SCHEMA, FakeSpark, plan
 from tests.spark.test_plane_ledger import attempt
 from tests.spark.test_plane_rpc import plane, worker
+from tests.spark.test_vector_run import windows
 from tests.waiting import until
 
 __all__ = ["plane", "worker"]  # fixtures
@@ -188,6 +190,19 @@ def test_windows_look_before_each_block_of_rows(
     assert cancel.calls == BLOCK - 1
 
 
+def test_windows_by_columns(plane: ControlPlane, worker: WorkerPlane, tmp_path: Path) -> None:
+    spark = FakeSpark()
+    operator = windows(TumblingEventTimeWindows.of(1_000), tmp_path)
+    spark.batch(attached(worker, operator), rows(30), 1)
+    operator = windows(TumblingEventTimeWindows.of(1_000), tmp_path)
+    assert len(spark.batch(attached(worker, operator, epoch=1, task=101), [], 5_000)) == 3
+    found = plane.counters()["operator"][0]
+    assert (found["rows"], found["timers_fired"]) == (30, 3)
+    plane.cancel(operator="operator")
+    with pytest.raises(CancelTaskError):
+        spark.batch(attached(worker, operator, epoch=2, task=102), rows(30), 5_000)
+
+
 def test_a_zombie_may_not_end_well(
     plane: ControlPlane, worker: WorkerPlane, tmp_path: Path
 ) -> None:
@@ -257,7 +272,9 @@ def test_a_batch_dataframe(plane: ControlPlane, worker: WorkerPlane, tmp_path: P
 
 
 def test_keys_of_the_plane_go_to_none_but_the_operator(plane: ControlPlane, tmp_path: Path) -> None:
-    operator = plan(Counting(), OUT, tmp_path, control_plane=plane.handle())
-    packing = operator.without_functions()
-    assert packing.control_plane is None
+    second = plan(None, OUT, tmp_path, control_plane=plane.handle())
+    operator = plan(Counting(), OUT, tmp_path, control_plane=plane.handle(), second=second)
+    secret = plane.handle().secret.encode()
+    assert secret in cloudpickle.dumps(operator)  # type: ignore[no-untyped-call]
+    assert secret not in cloudpickle.dumps(operator.without_functions())  # type: ignore[no-untyped-call]
     assert plane.handle().secret not in repr(operator)

@@ -7,7 +7,7 @@ from typing import Any
 
 from flinkish.common.elements import StreamElement, StreamRecord, Watermark
 from flinkish.common.output_tag import OutputTag
-from flinkish.functions import AsyncCallbackFunction, ResultFuture
+from flinkish.functions import AsyncCallbackFunction, AsyncFunction, ResultFuture
 from flinkish.operators import AsyncWaitOperator, OperatorEnvironment
 from flinkish.testing import (
     OneInputStreamOperatorTestHarness,
@@ -18,6 +18,16 @@ from flinkish.time.operator_time_service import OperatorProcessingTimeService
 from flinkish.time.processing_time_service import ProcessingTimeCallback
 
 Harness = OneInputStreamOperatorTestHarness[AsyncWaitOperator]
+
+
+async def plus_one(value: int) -> list[int]:
+    await asyncio.sleep(0)
+    return [value + 1]
+
+
+class PlusOne(AsyncFunction):
+    async def async_invoke(self, value: int) -> list[int]:
+        return [value + 1]
 
 
 class Manual(AsyncCallbackFunction):

@@ -16,19 +16,9 @@ from flinkish.common.errors import (
 )
 from flinkish.functions import AsyncFunction, AsyncRetryStrategy, RuntimeContext
 from flinkish.operators.async_settings import invoker_of
-from tests.operators.async_rig import Harness, event_loop_settles
+from tests.operators.async_rig import Harness, PlusOne, event_loop_settles, plus_one
 
 # --- kinds of functions
-
-
-async def plus_one(value: int) -> list[int]:
-    await asyncio.sleep(0)
-    return [value + 1]
-
-
-class PlusOne(AsyncFunction):
-    async def async_invoke(self, value: int) -> list[int]:
-        return [value + 1]
 
 
 class Yielding(AsyncFunction):

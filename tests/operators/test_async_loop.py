@@ -13,22 +13,11 @@ import pytest
 from flinkish.common.errors import (
     DeadlockError,
 )
-from flinkish.functions import AsyncFunction, AsyncRetryStrategy
+from flinkish.functions import AsyncRetryStrategy
 from flinkish.operators import AsyncWaitOperator, async_loop
 from flinkish.operators.async_loop import event_loop
 from flinkish.testing import OneInputStreamOperatorTestHarness
-from tests.operators.async_rig import Harness, Manual, event_loop_settles
-
-
-async def plus_one(value: int) -> list[int]:
-    await asyncio.sleep(0)
-    return [value + 1]
-
-
-class PlusOne(AsyncFunction):
-    async def async_invoke(self, value: int) -> list[int]:
-        return [value + 1]
-
+from tests.operators.async_rig import Harness, Manual, PlusOne, event_loop_settles, plus_one
 
 # --- tasks and contexts
 

@@ -79,19 +79,31 @@ def test_a_stream(spark: SparkSession, tmp_path: Path) -> None:
     assert len(seen) >= 40
 
 
-def test_timers_while_the_rows_before_it_are_slow(spark: SparkSession) -> None:
+class Heard(Heart):
+    """Beats, and leaves a file for each beat."""
+
+    def __init__(self, directory: str) -> None:
+        super().__init__(10)
+        self.directory = directory
+
+    def beat(self, timestamp: int) -> None:
+        super().beat(timestamp)
+        Path(self.directory, str(self.beats)).touch()
+
+
+def test_timers_while_the_rows_before_it_are_slow(spark: SparkSession, tmp_path: Path) -> None:
     """The input idles for as long as Spark makes it: what comes of timers comes of that time."""
-    slow = numbers(spark, 4, 1).mapInArrow(_slowly, "n bigint")
-    beats = values(fs.run_task(slow, lambda: Heart(10), "n bigint"))
+
+    def slowly(batches: Any) -> Any:
+        for batch in batches:
+            for row in range(batch.num_rows):
+                until((tmp_path / str(5 * row + 5)).exists, "five more beats")
+                yield batch.slice(row, 1)
+
+    slow = numbers(spark, 4, 1).mapInArrow(slowly, "n bigint")
+    beats = values(fs.run_task(slow, lambda: Heard(str(tmp_path)), "n bigint"))
     assert beats == list(range(1, len(beats) + 1))
-    assert len(beats) >= 10
-
-
-def _slowly(batches: Any) -> Any:
-    for batch in batches:
-        for start in range(batch.num_rows):
-            time.sleep(0.1)
-            yield batch.slice(start, 1)
+    assert len(beats) >= 20
 
 
 def test_processes_are_used_again_and_no_thread_is_left(spark: SparkSession) -> None:
@@ -104,7 +116,8 @@ def test_processes_are_used_again_and_no_thread_is_left(spark: SparkSession) -> 
     for pid, count in found:
         threads.setdefault(pid, []).append(count)
     assert len(threads) < len(found), "some process ran more than one task"
-    assert all(max(counts) == min(counts) for counts in threads.values()), threads
+    # The thread that read the input may be at its end only.
+    assert all(max(counts) <= min(counts) + 1 for counts in threads.values()), threads
 
 
 def pids(directory: Path, what: str) -> set[int]:

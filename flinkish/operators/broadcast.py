@@ -31,7 +31,6 @@ __all__ = [
     "CoBroadcastWithNonKeyedOperator",
     "KeyedBroadcast",
     "NonKeyedBroadcast",
-    "check_descriptors",
 ]
 
 _METHODS = ("process_element", "process_broadcast_element", "open", "close")

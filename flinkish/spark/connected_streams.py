@@ -47,8 +47,8 @@ class ConnectedStreams:
         for stream in (stream1, stream2):
             if not hasattr(stream, "key_by") and not hasattr(stream, "interval_join"):
                 raise ArgumentTypeError(
-                    "connect takes a DataStream or a KeyedStream, and a KeyedStream's connect a "
-                    f"BroadcastStream, too: key_by comes before it; this is {stream!r}"
+                    "connect takes a DataStream, a KeyedStream or a BroadcastStream, not "
+                    f"{stream!r}"
                 )
         self._stream1, self._stream2 = stream1, stream2
 
@@ -205,7 +205,7 @@ class IntervalJoined:
 
 
 def run_two_inputs(
-    first: KeyedStream,
+    first: KeyedStream | DataStream,
     second: KeyedStream | DataStream,
     kind: str,
     options: OperatorOptions,
@@ -215,18 +215,18 @@ def run_two_inputs(
 ) -> ProcessedStream:
     """The outputs of an operator over two streams; ``runs`` says what runs.
 
-    A second stream without keys is broadcast.
+    A second stream without keys is broadcast; a first one may have none only then.
     """
     if options.null_keys not in ("fail", "drop"):
         raise IllegalArgumentError(
             "with two inputs null_keys must be 'fail' or 'drop', since the rows of both would not "
             f"fit one output; it is {options.null_keys!r}: filter rows without a key before"
         )
-    everywhere: dict[str, Any] = {}
-    if hasattr(second, "key_by"):
-        second = second.key_by(_no_key)
-        everywhere = {"key_selector": None}
-    else:
+    keyless = [hasattr(one, "key_by") for one in (first, second)]
+    first, second = (
+        one.key_by(_no_key) if hasattr(one, "key_by") else one for one in (first, second)
+    )
+    if not any(keyless):
         _check_keys(first, second)
     if first._stream._frame.isStreaming != second._stream._frame.isStreaming:
         raise UnsupportedOperationError(
@@ -234,7 +234,7 @@ def run_two_inputs(
             "streams, or both as batches"
         )
     timed = [one._stream._event_time is not None for one in (first, second)]
-    if options.order == "timestamp" and not (all(timed) or everywhere):
+    if options.order == "timestamp" and not (all(timed) or keyless[1]):
         raise TimestampError("order='timestamp' needs event time on both streams")
     name, frame, settings = plan_settings(first, kind, options)
     _, _, other = plan_settings(second, kind, replace(options, uid=name, order="arrival"))
@@ -244,14 +244,16 @@ def run_two_inputs(
         "output": arrow_schema(output),
         "output_type": declared if isinstance(declared, TypeInformation) else None,
     }
+    no_key = {"key_selector": None}
     plan = OperatorPlan(
-        **(made | settings | runs), second=OperatorPlan(**(made | other | everywhere))
+        **(made | settings | runs | (no_key if keyless[0] else {})),
+        second=OperatorPlan(**(made | other | (no_key if keyless[1] else {}))),
     )
     return first._processed(frame, plan, output, f"row by row: {path}", second)
 
 
 def _no_key(row: Any) -> bool:
-    """What a broadcast stream is keyed by, as far as options are checked."""
+    """What a stream without keys is keyed by, as far as options are checked."""
     return True
 
 

@@ -21,8 +21,8 @@ from flinkish.common.watermark_strategy import WatermarkStrategy
 from flinkish.functions import KeyedProcessFunction
 from flinkish.operators.grouped_reduce import GroupedReduce
 from flinkish.spark.assigned_times import with_timestamps
-from flinkish.spark.broadcast_streams import BroadcastConnectedStream, BroadcastStream
-from flinkish.spark.connected_streams import ConnectedStreams, IntervalJoin
+from flinkish.spark.broadcast_streams import BroadcastStream, connect
+from flinkish.spark.connected_streams import IntervalJoin
 from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.operator_results import OperatorResults, run_operator, take_output
 from flinkish.spark.options import OperatorOptions, plan_settings
@@ -110,12 +110,16 @@ class DataStream:
         """
         return KeyedStream(self, keys)
 
-    def connect(self, ds: DataStream) -> ConnectedStreams:
-        """This stream and another one for one function; `key_by` on the result gives them keys."""
-        return ConnectedStreams(self, ds)
+    def connect(self, ds: Any) -> Any:
+        """This stream and another one for one function.
+
+        With a DataStream `ConnectedStreams`, whose `key_by` gives both keys; with one that was
+        `broadcast`, which reaches every task, a `BroadcastConnectedStream`.
+        """
+        return connect(self, ds)
 
     def broadcast(self, *descriptors: MapStateDescriptor) -> BroadcastStream:
-        """The stream for every key of a keyed one that `connect` is then called on."""
+        """The stream for every key, or every task, of the one that `connect` is then called on."""
         return BroadcastStream(self, descriptors)
 
     def window_all(self, window_assigner: WindowAssigner, **options: Any) -> WindowedStream:
@@ -250,9 +254,7 @@ class KeyedStream:
         A keyed one shares the state of a key (`ConnectedStreams`); one that was `broadcast`
         reaches every key (`BroadcastConnectedStream`).
         """
-        if isinstance(ds, BroadcastStream):
-            return BroadcastConnectedStream(self, ds)
-        return ConnectedStreams(self, ds)
+        return connect(self, ds)
 
     def interval_join(self, other: KeyedStream) -> IntervalJoin:
         """Pairs of this stream and another one with equal keys, near one another in event time."""

@@ -24,7 +24,7 @@ from flinkish.time.key_groups import UPPER_BOUND_MAX_PARALLELISM
 if TYPE_CHECKING:
     from flinkish.spark.data_stream import KeyedStream
 
-__all__ = ["OperatorOptions", "plan_settings"]
+__all__ = ["OperatorOptions", "plan_settings", "shuffle_partitions"]
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,11 @@ def plan_settings(
     return name, user, settings
 
 
+def shuffle_partitions(spark: SparkSession) -> int:
+    """How many tasks share the work of an operator."""
+    return int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+
+
 def _default_key_groups(spark: SparkSession, fewest: int) -> int:
-    partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+    partitions = shuffle_partitions(spark)
     return min(max(1 << (2 * partitions - 1).bit_length(), fewest), 1024)

@@ -109,9 +109,12 @@ class OperatorPlan:
         return self.timed or (self.second is not None and self.second.timed)
 
     @property
-    def is_broadcast(self) -> bool:
-        """Whether the rows have no key, and are for every key group."""
-        return self.key_selector is None and not self.key_columns
+    def has_keys(self) -> bool:
+        """Whether the rows have keys.
+
+        Rows of a second input without keys are for every key group, those of a first one for any.
+        """
+        return self.key_selector is not None or bool(self.key_columns)
 
     @property
     def key_column(self) -> str | None:

@@ -25,7 +25,7 @@ from flinkish._core.records import RecordReader
 from flinkish._core.values import pack_key
 from flinkish.common.elements import MIN_TIMESTAMP
 from flinkish.common.output_tag import OutputTag
-from flinkish.operators.broadcast import KeyedBroadcast
+from flinkish.operators.broadcast import Broadcast
 from flinkish.operators.interval_join import make_join_engine
 from flinkish.spark.operator_run import BLOCK, NO_PROCESSING_TIME, OperatorRun
 from flinkish.spark.packing import (
@@ -45,13 +45,15 @@ __all__ = ["INPUT", "TwoInputRun", "packer_of_input", "union_frame"]
 INPUT = "__flinkish_input"
 ROWS = ("__flinkish_first", "__flinkish_second")
 
+_NO_KEY = pack_key(True)
+
 
 def packer_of_input(plan: OperatorPlan, number: int) -> Any:
     """The function for `mapInArrow` that packs the rows of input 1 or 2."""
     mark = bytes([number])
+    pack = pack_table if plan.has_keys else (_pack_somewhere, _pack_everywhere)[number - 1]
 
     def pack_rows(plan: OperatorPlan, table: pa.Table) -> Iterator[tuple[int, bytes]]:
-        pack = _pack_everywhere if plan.is_broadcast else pack_table
         for group, payload in pack(plan, table):
             yield group, payload + mark
 
@@ -60,15 +62,32 @@ def packer_of_input(plan: OperatorPlan, number: int) -> Any:
 
 def _pack_everywhere(plan: OperatorPlan, table: pa.Table) -> Iterator[tuple[int, bytes]]:
     """The rows of a table once for every key group."""
+    payload = _without_keys(plan, table)
+    for group in range(plan.max_parallelism):
+        yield group, payload
+
+
+def _pack_somewhere(plan: OperatorPlan, table: pa.Table) -> Iterator[tuple[int, bytes]]:
+    """The rows of a table for one key group: that of Spark's partition.
+
+    A task that is run again must send each row to where it was sent before, and all that is certain
+    to be as it was is which rows a partition has.
+    """
+    context = TaskContext.get()
+    part = context.partitionId() if context else 0
+    yield part % plan.max_parallelism, _without_keys(plan, table)
+
+
+def _without_keys(plan: OperatorPlan, table: pa.Table) -> bytes:
+    """The rows of a table in one payload, all under the same key, which nobody gets to see."""
     batch = table.combine_chunks().to_batches()[0]
     times = event_times(plan, batch)
     rows = batch.select(plan.schema.names)
-    rows = rows.append_column(KEY, pa.nulls(rows.num_rows, pa.binary()))
+    rows = rows.append_column(KEY, pa.repeat(pa.scalar(_NO_KEY, pa.binary()), rows.num_rows))
     if times is not None:
         rows = rows.append_column(EVENT_TIME, times)
     ((_, payload, _),) = pack_groups(rows, np.zeros(rows.num_rows, np.int32), 1)
-    for group in range(plan.max_parallelism):
-        yield group, payload
+    return payload
 
 
 # --- batch DataFrames
@@ -173,14 +192,14 @@ class TwoInputRun(OperatorRun):
                 TimeDomain.PROCESSING_TIME,
                 self._watched(self._function.process_element2),
             )
-        if isinstance(self._function, KeyedBroadcast):
+        if isinstance(self._function, Broadcast):
             self._function.bind(self.backend, (0,))
         self._function.open(runtime_context)
 
     def begin(self, key_group: int, watermark: int, now: int) -> None:
         """Set the clocks, and say which copy of broadcast state is at hand."""
         super().begin(key_group, watermark, now)
-        if isinstance(self._function, KeyedBroadcast):
+        if isinstance(self._function, Broadcast):
             self._function.move((key_group,))
 
     def process(self, payloads: Iterable[bytes]) -> None:
@@ -189,7 +208,7 @@ class TwoInputRun(OperatorRun):
         payloads = list(payloads)
         for payload, batch in zip(payloads, self.unpack(payloads), strict=True):
             batches[payload[-1] - 1].append(batch)
-        if self._inputs[1].is_broadcast:
+        if not self._inputs[1].has_keys:
             self._hand_over_broadcast(batches[1])
             batches[1].clear()
         found = []

@@ -13,7 +13,7 @@ from flinkish.common.errors import (
 )
 from flinkish.spark import DataStream
 from tests.spark.support import GROUPS, run, timed
-from tests.spark.two_streams import ABOVE, LIMITS, SIDE, Above, sources
+from tests.spark.two_streams import ABOVE, LIMITS, SIDE, Above, Anyone, sources
 
 
 def test_limits_reach_every_key(spark: SparkSession, tmp_path: Path) -> None:
@@ -47,6 +47,44 @@ def test_limits_reach_every_key(spark: SparkSession, tmp_path: Path) -> None:
     ]
 
 
+def test_limits_reach_every_task(spark: SparkSession, tmp_path: Path) -> None:
+    """Each of five copies of the state gets the rules; the rows of a partition stay in order."""
+    orders = [
+        [(f"k{number % 7}", number, 10_000 + batch * 1000) for number in range(40)]
+        for batch in range(3)
+    ]
+    rules = [[("*", 35, 0)], [("k3", 20, 0)], [("*", 38, 0)]]
+    left, right = sources(spark, tmp_path, orders, rules)
+    rows = DataStream(timed(left.stream()).to_df().repartition(8))
+    rules_stream = DataStream(right.stream()).broadcast(LIMITS)
+    stream = rows.connect(rules_stream).process(Anyone(), schema=ABOVE, max_parallelism=5)
+    assert stream.explain() == "Anyone-1: row by row: a broadcast process function sees each row"
+    outcome = run(stream, tmp_path / "checkpoint", SIDE)
+    limits: dict[str, int] = {}
+    for batch in range(3):
+        limits |= {key: most for key, most, _ in rules[batch]}
+        wanted = [
+            (key, n, limits.get(key, limits["*"]))
+            for key, n, _ in orders[batch]
+            if n > limits.get(key, limits["*"])
+        ]
+        assert sorted(outcome.batches[batch][""]) == sorted(wanted)
+        # Every copy takes the rule, and holds what it took before.
+        assert outcome.batches[batch]["side"] == [(sum(limits.values()),)] * 5
+    assert outcome.statistics["rows"] == 3 * (40 + 5)
+    assert outcome.statistics["timers_registered"] == 0
+
+
+def test_rows_of_a_partition_go_to_one_copy_in_their_order(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    left, right = sources(spark, tmp_path, [[("a", n, 10_000) for n in range(50)]], [[("*", 9, 0)]])
+    connected = timed(left.stream()).connect(DataStream(right.stream()).broadcast(LIMITS))
+    outcome = run(connected.process(Anyone(), schema=ABOVE), tmp_path / "checkpoint", SIDE)
+    assert outcome.rows() == [("a", n, 9) for n in range(10, 50)]
+    assert outcome.rows("side") == [(9,)] * 2, "a copy for each task"
+
+
 def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     left, right = sources(spark, tmp_path, [[("a", 1, 1)]], [[("a", 1, 1)]])
     rules: Any = DataStream(right.stream())
@@ -55,8 +93,16 @@ def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     keyed = timed(left.stream()).key_by("customer")
     with pytest.raises(ArgumentTypeError, match="KeyedBroadcastProcessFunction"):
         keyed.connect(rules.broadcast(LIMITS)).process(3, schema=ABOVE)
-    with pytest.raises(ArgumentTypeError, match="key_by comes before it"):
-        timed(left.stream()).connect(rules.broadcast(LIMITS))
+    with pytest.raises(ArgumentTypeError, match="call key_by before connect"):
+        timed(left.stream()).connect(rules.broadcast(LIMITS)).process(Above(), schema=ABOVE)
+    with pytest.raises(ArgumentTypeError, match="has no on_timer"):
+        keyed.connect(rules.broadcast(LIMITS)).process(Anyone(), schema=ABOVE)
+    with pytest.raises(UnsupportedOperationError, match="has no timers"):
+        timed(left.stream()).connect(rules.broadcast(LIMITS)).process(
+            Anyone(), schema=ABOVE, processing_time_timers=True
+        )
+    with pytest.raises(ArgumentTypeError, match="a KeyedStream or a BroadcastStream, not 3"):
+        keyed.connect(3)
     batch = timed(left.frame()).key_by("customer")
     with pytest.raises(UnsupportedOperationError, match="is a batch DataFrame"):
         batch.connect(DataStream(right.frame()).broadcast(LIMITS)).process(Above(), schema=ABOVE)

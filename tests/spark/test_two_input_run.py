@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,14 @@ import pyarrow as pa
 import pytest
 
 from flinkish._core.state_table import StateTable
-from flinkish.functions import KeyedCoProcessFunction
-from flinkish.spark.packing import pack_table
+from flinkish.functions import BroadcastProcessFunction, KeyedCoProcessFunction
+from flinkish.operators.broadcast import NonKeyedBroadcast
+from flinkish.spark.packing import SETTINGS_GROUP, pack_table, read_payload
+from flinkish.spark.placement import group_at
+from flinkish.spark.plan import AFTER_WATERMARK, EVENT_TIME
 from flinkish.spark.runs import open_run
-from flinkish.spark.two_inputs import TwoInputRun
+from flinkish.spark.two_inputs import TwoInputRun, packer_of_input
+from flinkish.state import MapStateDescriptor
 from tests.spark.fake_spark import SCHEMA, plan
 
 OUT = pa.schema([("n", pa.int64())])
@@ -71,3 +76,44 @@ def test_order(tmp_path: Path, counts: tuple[int, int], order: str) -> None:
     if order == "timestamp":
         wanted.sort(key=lambda one: one[3])
     assert handed_over(tmp_path, counts, order) == wanted
+
+
+MOST = MapStateDescriptor("most")
+
+
+class Above(BroadcastProcessFunction[Any, Any, Any]):
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        if value.n > (ctx.get_broadcast_state(MOST).get("n") or 0):
+            yield (value.n,)
+
+    def process_broadcast_element(self, value: Any, ctx: Any) -> None:
+        ctx.get_broadcast_state(MOST).put("n", value.n)
+
+
+def test_rows_without_keys(tmp_path: Path) -> None:
+    """Those of a partition go to one copy of the state, broadcast ones to all."""
+    settings: dict[str, Any] = {"max_parallelism": 3, "key_columns": (), "key_types": ()}
+    second = plan(None, OUT, tmp_path, **settings)
+    function = NonKeyedBroadcast(Above(), [MOST])
+    both = plan(function, OUT, tmp_path, second=second, **settings)
+
+    def packed(number: int, ns: list[int]) -> list[tuple[int, bytes]]:
+        at = pa.array([5] * len(ns), pa.timestamp("us", "UTC"))
+        rows = pa.record_batch([pa.array(["k"] * len(ns)), pa.array(ns), at], schema=SCHEMA)
+        one = both if number == 1 else second
+        (batch,) = packer_of_input(one, number)(iter([rows]))
+        sent = [(group_at(row["slot"]), row["payload"]) for row in batch.to_pylist()]
+        return [(group, payload) for group, payload in sent if group != SETTINGS_GROUP]
+
+    elements, rules = packed(1, [3, 9, 4, 5]), packed(2, [7, 3])
+    assert [group for group, _ in elements] == [0]
+    assert [group for group, _ in rules] == [0, 1, 2]
+    run = open_run(both, StateTable(0))
+    run.begin(0, 0, 0)
+    run.process([elements[0][1], rules[0][1]])
+    (result,) = run.take_outputs(AFTER_WATERMARK)
+    assert result.payload is not None
+    timed = OUT.append(pa.field(EVENT_TIME, pa.int64()))
+    assert read_payload(result.payload, timed).column("n").to_pylist() == [9, 4, 5]
+    assert run.take_counters()["rows"] == 6
+    run.close()

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from flinkish.common import OutputTag, Types
 from flinkish.functions import (
+    BroadcastProcessFunction,
     KeyedBroadcastProcessFunction,
     KeyedCoProcessFunction,
     KeyedProcessFunction,
@@ -100,13 +101,29 @@ def joined(
     orders: Batches, payments: Batches, lower: int, upper: int, bound: int
 ) -> tuple[list[Any], list[int], list[int]]:
     """Pairs, late orders and late payments, with Spark's watermark: one step behind, and lower."""
-    kept: list[tuple[int, str, int, int]] = []
-    pairs: list[Any] = []
-    late: tuple[list[int], list[int]] = ([], [])
     highest = [0, 0]
-    watermark = -(2**63)
-    stay = (max(upper, 0), max(-lower, 0))
+    marks = [-(2**63)]
     for batch in zip(orders, payments, strict=True):
+        for side, rows in enumerate(batch):
+            highest[side] = max(highest[side], *(at - bound for _, _, at in rows))
+        marks.append(max(marks[-1], min(highest) - 1))
+    given = joined_batches(orders, payments, lower, upper, marks[:-1])
+    pairs, late_orders, late_payments = (
+        sorted(one for batch in given for one in batch[at]) for at in range(3)
+    )
+    return pairs, late_orders, late_payments
+
+
+def joined_batches(
+    orders: Batches, payments: Batches, lower: int, upper: int, marks: list[int]
+) -> list[tuple[list[Any], list[int], list[int]]]:
+    """Pairs, late orders and late payments of each batch, each of which sees a watermark (ms)."""
+    kept: list[tuple[int, str, int, int]] = []
+    given: list[tuple[list[Any], list[int], list[int]]] = []
+    stay = (max(upper, 0), max(-lower, 0))
+    for batch, watermark in zip(zip(orders, payments, strict=True), marks, strict=True):
+        pairs: list[Any] = []
+        late: tuple[list[int], list[int]] = ([], [])
         kept = [one for one in kept if one[3] + stay[one[0]] > watermark]
         for side, rows in enumerate(batch):
             for key, n, at in rows:
@@ -120,9 +137,8 @@ def joined(
                     if other[0] != side and other[1] == key and near:
                         pairs.append((key, left[2], right[2], max(left[3], right[3])))
                 kept.append(one)
-            highest[side] = max(highest[side], *(at - bound for _, _, at in rows))
-        watermark = max(watermark, min(highest) - 1)
-    return sorted(pairs), sorted(late[0]), sorted(late[1])
+        given.append((sorted(pairs), sorted(late[0]), sorted(late[1])))
+    return given
 
 
 LIMITS = MapStateDescriptor("limits", Types.STRING(), Types.LONG())
@@ -155,3 +171,18 @@ class Above(KeyedBroadcastProcessFunction):
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
         yield ctx.get_current_key(), -1, sum(ctx.get_broadcast_state(LIMITS).values())
+
+
+class Anyone(BroadcastProcessFunction[Any, Any, Any]):
+    """Orders above the limit of whoever ordered, or that of all; a rule tells all limits."""
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        limits = ctx.get_broadcast_state(LIMITS)
+        most = limits.get(value.customer) or limits.get("*")
+        if most is not None and value.amount > most:
+            yield value.customer, value.amount, most
+
+    def process_broadcast_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        limits = ctx.get_broadcast_state(LIMITS)
+        limits.put(value.payer, value.paid)
+        yield SIDE, (sum(limits.values()),)

@@ -50,6 +50,8 @@ def _within(context: Context, steps: Coroutine[Any, Any, Any]) -> Generator[Any,
             waits_for = context.run(step, given)
         except StopIteration as end:
             return end.value
+        finally:
+            given = None  # else an exception and this frame would keep each other
         try:
             given = yield waits_for
         except BaseException as error:  # of the task, mostly that it was cancelled

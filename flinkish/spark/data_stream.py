@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, overload
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
@@ -21,8 +21,12 @@ from flinkish.common.watermark_strategy import WatermarkStrategy
 from flinkish.functions import KeyedProcessFunction
 from flinkish.operators.grouped_reduce import GroupedReduce
 from flinkish.spark.assigned_times import with_timestamps
-from flinkish.spark.broadcast_streams import BroadcastStream, connect
-from flinkish.spark.connected_streams import IntervalJoin
+from flinkish.spark.broadcast_streams import (
+    BroadcastConnectedStream,
+    BroadcastStream,
+    connect,
+)
+from flinkish.spark.connected_streams import ConnectedStreams, IntervalJoin
 from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.operator_results import OperatorResults, run_operator, take_output
 from flinkish.spark.options import OperatorOptions, plan_settings
@@ -109,6 +113,12 @@ class DataStream:
         of them.
         """
         return KeyedStream(self, keys)
+
+    @overload
+    def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream: ...
+
+    @overload
+    def connect(self, ds: DataStream) -> ConnectedStreams: ...
 
     def connect(self, ds: Any) -> Any:
         """This stream and another one for one function.
@@ -247,6 +257,12 @@ class KeyedStream:
             rows.schema if declared is None else declared,
             **options,
         )
+
+    @overload
+    def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream: ...
+
+    @overload
+    def connect(self, ds: KeyedStream) -> ConnectedStreams: ...
 
     def connect(self, ds: Any) -> Any:
         """This stream and another one for one function.

@@ -18,6 +18,12 @@ from flinkish._core.pthreads cimport (
     pthread_mutex_unlock,
 )
 
+cdef extern from "<sys/socket.h>" nogil:
+    ssize_t send(int fd, const void* data, size_t size, int flags)
+    enum:
+        MSG_NOSIGNAL
+        MSG_DONTWAIT
+
 segment_raise(fork_watch())
 
 cdef uint32_t QUICK = 2           # flushes by senders between two visits of the I/O thread
@@ -279,6 +285,22 @@ cdef class FrameBuffer:
             mine = self.flushing = self._take()
         pthread_mutex_unlock(&self.lock)
         return mine
+
+    def carry(self, int fd):
+        """Become the flusher, if there is none, and write once to the socket ``fd``.
+
+        1: the caller is the flusher still, and there is more to write, or the socket is full, or
+        broken, which the next write tells.  0: it is not.  -1: nor is it, and the buffer was shut
+        meanwhile.
+        """
+        cdef ssize_t size
+        if not self.begin():
+            return 0
+        with nogil:
+            size = send(fd, self.outgoing.base, self.taken, MSG_NOSIGNAL | MSG_DONTWAIT)
+        if size < 0 or self.advance(size):
+            return 1
+        return -1 if self.closed else 0
 
     def advance(self, size_t size):
         """The first ``size`` bytes of the buffer are written; whether there are more.

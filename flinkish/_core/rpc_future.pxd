@@ -46,8 +46,12 @@ cdef class RpcFuture:
     # Before a wait, which a subclass may refuse by raising; else `after_wait` follows.
     cdef int before_wait(self) except -1
     cdef int after_wait(self) except -1
+    # What a subclass may do in a wait, until the future has ended, `until` (ns of the clock) is over
+    # or it has nothing to do.
+    cdef int while_waiting(self, int64_t until) except -1
     cdef int _await(self, object timeout) except -1
     cdef int _call_back(self, object callback) except -1
+    cdef int _call_all(self, object callbacks) except -1
 
 cdef class Deadlines:
     cdef TimingWheel wheel
@@ -68,9 +72,11 @@ cdef class TimedFuture(RpcFuture):
 # The wall's functions: see `equip`.
 cdef object words()
 cdef int64_t monotonic_nanos() except -1
-# Between `wakes_later(list)` and `wakes_later(None)` this thread's settles put futures without
-# callbacks, whose waiters are to be woken, into the list; `wake_all` does that.
-cdef void wakes_later(list into) noexcept
+# Between `wakes_later(list, ...)` and `wakes_later(None, None)` this thread's settles put futures
+# without callbacks, whose waiters are to be woken, into the list; `wake_all` does that.  With a
+# second list they put what others are to call there, as (future, callbacks); `call_back_all` does.
+cdef void wakes_later(list into, list calls) noexcept
+cdef int call_back_all(list calls) except -1
 cdef int wake_all(list ended) except -1
 # More letters wait in the turn that this thread is in.
 cdef void turn_has_more(bint more) noexcept

@@ -12,9 +12,11 @@ cdef extern from *:
     static __thread int flinkish_turn_has_more = 0;
     /* Borrowed from whoever set it. */
     static __thread PyObject *flinkish_wakes_later = NULL;
+    static __thread PyObject *flinkish_calls_later = NULL;
     """
     bint flinkish_turn_has_more
     PyObject* flinkish_wakes_later
+    PyObject* flinkish_calls_later
 
 cdef int64_t NEVER = INT64_MAX
 cdef int64_t NO_HANDLE = -1
@@ -51,9 +53,17 @@ cdef void turn_has_more(bint more) noexcept:
     flinkish_turn_has_more = more
 
 
-cdef void wakes_later(list into) noexcept:
-    global flinkish_wakes_later
+cdef void wakes_later(list into, list calls) noexcept:
+    global flinkish_wakes_later, flinkish_calls_later
     flinkish_wakes_later = NULL if into is None else <PyObject*>into
+    flinkish_calls_later = NULL if calls is None else <PyObject*>calls
+
+
+cdef int call_back_all(list calls) except -1:
+    cdef RpcFuture future
+    for future, callbacks in calls:
+        future._call_all(callbacks)
+    return 0
 
 
 cdef int wake_all(list ended) except -1:
@@ -108,11 +118,10 @@ cdef class RpcFuture:
                 with nogil:
                     futex_wake(&self.state, ALL)
         if callbacks is not None:
-            if type(callbacks) is list:
-                for callback in <list>callbacks:
-                    self._call_back(callback)
+            if flinkish_calls_later != NULL:
+                (<list>flinkish_calls_later).append((self, callbacks))
             else:
-                self._call_back(callbacks)
+                self._call_all(callbacks)
         return True
 
     cdef int ended(self) except -1:
@@ -122,6 +131,17 @@ cdef class RpcFuture:
         return 0
 
     cdef int after_wait(self) except -1:
+        return 0
+
+    cdef int while_waiting(self, int64_t until) except -1:
+        return 0
+
+    cdef int _call_all(self, object callbacks) except -1:
+        if type(callbacks) is list:
+            for callback in <list>callbacks:
+                self._call_back(callback)
+        else:
+            self._call_back(callbacks)
         return 0
 
     cdef int _call_back(self, object callback) except -1:
@@ -209,6 +229,9 @@ cdef class RpcFuture:
             nanos = min(nanos, SLICE)
         self.before_wait()
         try:
+            self.while_waiting(until)
+            if until != NEVER:
+                nanos = min(max(until - monotonic_nanos(), 0), SLICE)
             while True:
                 with cython.critical_section(self):
                     waits = self.state == FUTURE_PENDING

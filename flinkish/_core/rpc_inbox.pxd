@@ -21,16 +21,22 @@
 #       moves `bell`, then wakes.  The woken worker clears `waking`, and when it leaves work behind
 #       it wakes the next one.  So as long as inboxes wait and workers sleep, one worker is on its
 #       way to the queue.
-#   I6  `workers` - `waiting` threads are free for turns, and that is 1 at least: a worker that is
+#   I6  A worker that finds none after a single call from another process may read that connection
+#       meanwhile (`reader`, one of them in a queue).  It is not parked; a push that finds nobody
+#       parked rings for it.  It names itself in the section in which it sees no inbox, and looks
+#       again when it has borrowed the reading, for a ring before that is not heard.  What it reads
+#       itself wakes nobody: it is on its way.
+#   I7  `workers` - `waiting` threads are free for turns, and that is 1 at least: a worker that is
 #       about to wait for an answer in a turn starts a spare one otherwise.  Surplus workers end
 #       when they find nothing to do.
-#   I7  A turn delivers `limit` letters at most; then others have theirs.
+#   I8  A turn delivers `limit` letters at most; then others have theirs.
 #
 # Critical sections are as in timer_tasks.pxd: no Python code runs in one, no object of the garbage
 # collector is made or freed, none is nested.
 
 from libc.stdint cimport int64_t, uint32_t
 
+from flinkish._core.reading cimport Reading
 from flinkish._core.rpc_future cimport TimedFuture
 
 # What an inbox delivers.
@@ -39,6 +45,8 @@ cdef class Letter:
     cdef int deliver(self, Inbox inbox) except -1
     # The inbox is closed.
     cdef int refuse(self, Inbox inbox) except -1
+    # Where the next one may come from, if that waits for this one; or None.
+    cdef Reading reading(self)
 
 cdef enum InboxLife:
     LIFE_STOPPED
@@ -65,7 +73,8 @@ cdef class Inbox:
     # sleep itself: True is returned when one is due.
     cdef int check_process(self) except -1
     cdef bint put(self, Letter letter, bint wake) except -1
-    cdef bint turn(self, int limit) except -1
+    # Whether there is more goes to `more`.  Of a turn with a single letter its `reading` is returned.
+    cdef Reading turn(self, int limit, bint* more)
     cdef int deliver_one(self, Letter letter) except -1
     cdef int close_now(self) except -1
 
@@ -79,13 +88,15 @@ cdef class RunQueue:
     cdef int workers
     cdef int waiting                    # workers that wait for an answer within a turn
     cdef object spare
+    cdef Reading reader                 # with which a worker waits for a connection, or None
     cdef bint waking
     cdef bint closed
     cdef readonly int64_t turns
     cdef readonly int64_t letters
     cdef bint push(self, Inbox inbox, bint wake) except -1
     cdef int _again(self, Inbox inbox) except -1      # by the worker that had its turn
-    cdef Inbox next_one(self)
+    cdef Inbox next_one(self, Reading reading)
+    cdef bint _read(self, Reading reading) except -1
     cdef void ring(self) noexcept
     # Around a wait of a worker in a turn: another one takes its place.
     cdef int begin_wait(self) except -1

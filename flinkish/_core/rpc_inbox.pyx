@@ -22,6 +22,7 @@ cdef extern from *:
     PyObject* flinkish_current_inbox
 
 cdef int64_t SLICE = 60_000_000_000   # ns a worker sleeps before it looks for itself
+cdef int64_t READ_SLICE = 100_000_000 # ns for which it reads a connection before it lets go
 cdef int ALL = 0x7FFFFFFF
 
 
@@ -40,6 +41,9 @@ cdef class Letter:
 
     cdef int refuse(self, Inbox inbox) except -1:
         return 0
+
+    cdef Reading reading(self):
+        return None
 
 
 cdef class Inbox:
@@ -84,11 +88,12 @@ cdef class Inbox:
             words().endpoint_failed(self, error)
         return 0
 
-    cdef bint turn(self, int limit) except -1:
-        """Deliver some letters; whether there are more."""
+    cdef Reading turn(self, int limit, bint* more):
+        """Deliver some letters."""
         cdef list batch = self.batch
+        cdef Letter letter = None
         cdef int done = 0
-        cdef bint more = True
+        more[0] = True
         self.runner = PyThread_get_thread_ident()
         global flinkish_current_inbox
         flinkish_current_inbox = <PyObject*>self
@@ -102,7 +107,8 @@ cdef class Inbox:
                     break
                 batch.reverse()
             turn_has_more(len(batch) > 1 or len(self.arrived) != 0)
-            self.deliver_one(batch.pop())
+            letter = <Letter>batch.pop()
+            self.deliver_one(letter)
             done += 1
         turn_has_more(False)
         flinkish_current_inbox = NULL
@@ -110,11 +116,11 @@ cdef class Inbox:
         with cython.critical_section(self):
             if not batch and not self.arrived:
                 self.scheduled = False
-                more = False
+                more[0] = False
         with cython.critical_section(self.queue):
             self.queue.turns += 1
             self.queue.letters += done
-        return more
+        return letter.reading() if done == 1 else None
 
     cdef int close_now(self) except -1:
         cdef list rest = [], batch = self.batch
@@ -270,12 +276,20 @@ cdef class RunQueue:
 
     cdef bint push(self, Inbox inbox, bint wake) except -1:
         cdef bint due = False
+        cdef Reading reader
         with cython.critical_section(self):
             self.later.append(inbox)
-            if self.parked != 0 and not self.waking:
-                due = True
-                self.waking = True
-                store_word(&self.bell, self.bell + 1)
+            reader = self.reader
+            if reader is not None and reader.is_mine():
+                reader = None
+            elif self.parked != 0:
+                reader = None
+                if not self.waking:
+                    due = True
+                    self.waking = True
+                    store_word(&self.bell, self.bell + 1)
+        if reader is not None:
+            reader.ring()
         if due and wake:
             # With the GIL held: the worker needs it, and gets it when this thread waits.
             futex_wake(&self.bell, 1)
@@ -286,15 +300,15 @@ cdef class RunQueue:
         with nogil:
             futex_wake(&self.bell, 1)
 
-    cdef Inbox next_one(self):
-        """The next inbox, parking until there is one; None when the queue is closed and empty."""
+    cdef Inbox next_one(self, Reading reading):
+        """The next inbox, waiting until there is one; None when the queue is closed and empty."""
         cdef Inbox inbox
         cdef list turned
         cdef uint32_t ticket = 0
-        cdef bint wake, ended
+        cdef bint wake, ended, reads
         while True:
             inbox = None
-            wake = ended = False
+            wake = ended = reads = False
             with cython.critical_section(self):
                 if not self.ready:
                     turned = self.ready
@@ -309,6 +323,9 @@ cdef class RunQueue:
                 elif self.closed or self.workers - self.waiting > self.keep:
                     ended = True
                     self.workers -= 1
+                elif reading is not None and self.reader is None:
+                    reads = True
+                    self.reader = reading
                 else:
                     self.parked += 1
                     ticket = self.bell
@@ -316,11 +333,32 @@ cdef class RunQueue:
                 futex_wake(&self.bell, 1)
             if inbox is not None or ended:
                 return inbox
+            if reads:
+                if not self._read(reading):
+                    reading = None
+                continue
+            reading = None
             with nogil:
                 futex_wait(&self.bell, ticket, SLICE)
             with cython.critical_section(self):
                 self.parked -= 1
                 self.waking = False
+
+    cdef bint _read(self, Reading reading) except -1:
+        """Read what comes next over a connection; False when that was in vain."""
+        cdef bint found = False, idle
+        try:
+            if reading.borrow():
+                try:
+                    with cython.critical_section(self):
+                        idle = not self.ready and not self.later and not self.closed
+                    found = idle and reading.read_on(READ_SLICE)
+                finally:
+                    reading.give_back()
+        finally:
+            with cython.critical_section(self):
+                self.reader = None
+        return found
 
     cdef int _again(self, Inbox inbox) except -1:
         with cython.critical_section(self):
@@ -330,11 +368,14 @@ cdef class RunQueue:
     def work(self):
         """Run turns until the queue is closed and empty: the life of a dispatcher thread."""
         cdef Inbox inbox
+        cdef Reading reading = None
+        cdef bint more = False
         while True:
-            inbox = self.next_one()
+            inbox = self.next_one(reading)
             if inbox is None:
                 return
-            if inbox.turn(self.limit):
+            reading = inbox.turn(self.limit, &more)
+            if more:
                 self._again(inbox)
             inbox = None
 
@@ -359,7 +400,10 @@ cdef class RunQueue:
         with cython.critical_section(self):
             self.closed = True
             store_word(&self.bell, self.bell + 1)
+            reader = self.reader
         futex_wake(&self.bell, ALL)
+        if reader is not None:
+            (<Reading>reader).ring()
 
     def __len__(self):
         return len(self.ready) + len(self.later)

@@ -18,17 +18,23 @@
 #       gives it up takes it out, and when the connection is lost `lose` fails all that are left.
 #       After that `lost` is set and nothing is entered: both happen within the session's critical
 #       section.
-#   S2  The I/O thread alone calls `accept` and `settle`.  It never runs a method of an endpoint:
-#       requests go into inboxes, and `settle` rings for each run queue once.
+#   S2  Whoever reads calls `accept` and `settle`: the I/O thread, or who has borrowed the reading
+#       (`reading.pxd`).  Neither runs a method of an endpoint: requests go into inboxes, and `settle`
+#       rings for each run queue once.  Callbacks are for the I/O thread alone.
 #   S3  Requests are given back to the sender's credit when their turn takes them, or when they are
 #       refused.
-#   S4  A reply is sent with the flush of the buffer (B4, B5): it never waits for the next letter
+#   S4  Who waits for the last ask that was made over a connection reads there itself, if nobody
+#       does.  Others wait for many answers, and the I/O thread gives them many at once.  An asker
+#       names the reading in its future before it looks whether the future has ended; `ended` looks
+#       there afterwards, and rings.
+#   S5  A reply is sent with the flush of the buffer (B4, B5): it never waits for the next letter
 #       of the turn, which may take its time, or wait for what the asker does with this reply.
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 
 from flinkish._core.frame_buffer cimport FrameBuffer
 from flinkish._core.framing cimport Frame, FrameSink
+from flinkish._core.reading cimport Reading
 from flinkish._core.rpc_calls cimport AskFuture, Call, Port, Procedure
 from flinkish._core.rpc_inbox cimport Inbox
 
@@ -49,6 +55,8 @@ cdef class Session(FrameSink):
     cdef readonly object lost          # the error, once the connection is over
     cdef list due                      # run queues to ring for
     cdef list woken                    # answered futures whose waiters are to be woken
+    cdef list calls                    # their callbacks, for the I/O thread, where another reads
+    cdef Reading reading
     cdef uint64_t enter(self, RemoteAsk ask) except 0
     cdef int _request(self, Frame* frame) except -1
     cdef int _answer(self, Frame* frame, bint good) except -1
@@ -61,6 +69,7 @@ cdef class RemoteCall(Call):
 cdef class RemoteAsk(AskFuture):
     cdef Session session
     cdef uint64_t call                 # 0 when it is not in the session's table
+    cdef Reading reading               # that its asker waits with
 
 # A link as its user sees it; never changes, so that a call uses one of them from end to end.
 cdef class Route:

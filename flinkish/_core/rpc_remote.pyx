@@ -1,22 +1,33 @@
 """Calls that cross a connection; described in ``rpc_remote.pxd``."""
 
+from functools import partial
+
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 
 from flinkish._core.framing cimport (
     FRAME_ASK, FRAME_ERROR, FRAME_OPEN, FRAME_OPENED, FRAME_REFUSED, FRAME_REPLY, FRAME_TELL,
 )
-from flinkish._core.futex cimport fork_generation, fork_watch
+from flinkish._core.futex cimport fork_generation, fork_watch, load_word
 from flinkish._core.memory cimport segment_raise
 from flinkish._core.rpc_calls cimport encode
 from flinkish._core.rpc_future cimport (
-    FUTURE_CANCELLED, FUTURE_DONE, FUTURE_FAILED, Deadlines, wake_all, wakes_later, words,
+    FUTURE_CANCELLED, FUTURE_DONE, FUTURE_FAILED, FUTURE_PENDING, Deadlines, call_back_all,
+    monotonic_nanos, wake_all, wakes_later, words,
 )
 from flinkish._core.rpc_inbox cimport RunQueue
 
-from libc.stdint cimport uint8_t
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport INT64_MAX, uint8_t
 
 segment_raise(fork_watch())
+
+cdef int64_t NEVER = INT64_MAX
+cdef int64_t SLICE = 500_000_000      # ns of one wait, so that no signal stays unnoticed longer
+
+
+def _call_back_all(calls):
+    call_back_all(calls)
 
 
 cdef class Link:
@@ -45,6 +56,8 @@ cdef class Session(FrameSink):
         self.asks = {}
         self.due = []
         self.woken = []
+        self.calls = []
+        self.reading = connection.reading
 
     def __repr__(self):
         return f"<Session over {self.connection!r}, {len(self.asks)} asks under way>"
@@ -69,6 +82,9 @@ cdef class Session(FrameSink):
         while self.due:
             queue = <RunQueue>self.due.pop()
             queue.ring()
+        if self.calls:
+            calls, self.calls = self.calls, []
+            self.connection.call_later(partial(_call_back_all, calls))
         return wake_all(self.woken)
 
     cdef int _request(self, Frame* frame) except -1:
@@ -113,11 +129,11 @@ cdef class Session(FrameSink):
                 outcome = words().unreadable_result(ask.procedure, ask.port.address, error)
         if ask.callbacks is not None and self.woken:
             wake_all(self.woken)    # a callback may take its time
-        wakes_later(self.woken)
+        wakes_later(self.woken, self.calls if self.reading.holder != 0 else None)
         try:
             ask.settle(state, outcome)
         finally:
-            wakes_later(None)
+            wakes_later(None, None)
         return 0
 
     # --- links and asks
@@ -200,6 +216,9 @@ cdef class RemoteCall(Call):
         self.link.session.out.give_back(self.length)
         return Call.deliver(self, inbox)
 
+    cdef Reading reading(self):
+        return self.link.session.reading if self.call != 0 else None
+
     cdef int refuse(self, Inbox inbox) except -1:
         self.link.session.out.give_back(self.length)
         return Call.refuse(self, inbox)
@@ -249,6 +268,30 @@ cdef class RemoteAsk(AskFuture):
             number = self.call
             self.call = 0
             self.session.asks.pop(number, None)
+        if self.reading is not None:
+            self.reading.ring()
+        return 0
+
+    cdef int while_waiting(self, int64_t until) except -1:
+        cdef Session session = self.session
+        cdef int64_t nanos
+        if session is None or self.call == 0 or self.call != session.last_call:
+            return 0
+        with cython.critical_section(self):
+            self.reading = session.reading
+        if not session.reading.borrow():
+            self.reading = None
+            return 0
+        try:
+            while load_word(&self.state) == FUTURE_PENDING and not session.reading.failed:
+                nanos = SLICE if until == NEVER else min(until - monotonic_nanos(), SLICE)
+                if nanos <= 0:
+                    break
+                session.reading.read_on(nanos)
+                PyErr_CheckSignals()
+        finally:
+            self.reading = None
+            session.reading.give_back()
         return 0
 
     def age_ms(self):

@@ -93,6 +93,7 @@ class Connection(Inflow):
         self._owner = owner
         self._farewell: TimerHandle | None = None
         self._goodbye = ""
+        self._ending: RpcError | None = None
 
     def __repr__(self) -> str:
         name = self.peer.name if self.peer else "?"
@@ -150,6 +151,8 @@ class Connection(Inflow):
         self._handshake = None
         self._sink = self._owner.authenticated(self)
         self._cutter.authenticate()
+        if self._tls is None:
+            self.reading.may_be_lent(self._cutter, self._sink)
         self.open(
             largest=min(peer.max_frame_size, self._owner.max_frame_size),
             credit=peer.window,
@@ -171,7 +174,7 @@ class Connection(Inflow):
         elif not isinstance(error, OSError):
             self._end(self._lost(f"{type(error).__name__}: {error}"))
         else:
-            self._end(self._lost(str(error)) if self._handshake is None else self._closed())
+            self._end(self._lost(str(error)) if self._handshake is None else self.closed())
 
     def _lost(self, why: str, *, for_good: bool = False) -> ConnectionLostError:
         name = f"{self.peer.name!r} at {self.address}" if self.peer else self.address
@@ -179,7 +182,8 @@ class Connection(Inflow):
             f"the connection to {name} was lost: {why}", address=self.address, for_good=for_good
         )
 
-    def _closed(self) -> RpcError:
+    def closed(self) -> RpcError:
+        """As declared."""
         if self._handshake is None:
             return self._lost("the other side closed it")
         hint = "it may want TLS" if self._tls is None else "it may not use TLS"
@@ -260,12 +264,12 @@ class Connection(Inflow):
 
     def beat(self, patience: int, interval: float) -> None:
         """``interval`` s are over: ask a silent peer, end one silent for ``patience`` of them."""
-        self.silent += 1
-        if self.silent > patience:
+        self.reading.silent += 1
+        if self.reading.silent > patience:
             seconds = patience * interval
             self._end(self._lost(f"it was silent for {seconds:g} s (see heartbeat_timeout)"))
             return
-        if self.silent > 1:
+        if self.reading.silent > 1:
             self.put_control(FrameKind.PING)
             self.flush()
         else:
@@ -315,7 +319,13 @@ class Connection(Inflow):
     def _end(self, error: RpcError) -> None:
         if self.error is not None:
             return
-        self.error = error
+        if self._ending is None:
+            self._ending = error
+        if not self.reading.end():
+            with suppress(OSError):  # the borrower wakes up, and `fail_later` follows
+                self._sock.shutdown(socket.SHUT_RDWR)
+            return
+        self.error = error = self._ending
         if self._farewell is not None:
             self._farewell.cancel()
         self._io.unregister(self._sock.fileno())

@@ -1,7 +1,8 @@
 """The way into a connection: who reads its socket, and what becomes of the bytes.
 
 Invariants:
-    N1  The socket is read by the I/O thread alone.
+    N1  The socket is read by the I/O thread, or by who has borrowed the ``reading``; never by two
+        (``reading.pxd``).  What ends the connection is left to the I/O thread.
     N2  Nothing is passed on before the peer has proved itself, and a stranger may send little.
 """
 
@@ -10,9 +11,11 @@ from __future__ import annotations
 import select
 import socket
 from abc import abstractmethod
+from collections.abc import Callable
+from functools import partial
 
 from flinkish._core.framing import FrameCutter, FrameSink
-from flinkish.common.errors import FrameError, FrameTooLargeError, RpcError
+from flinkish.common.errors import FrameError, FrameTooLargeError
 from flinkish.rpc.handshake import Handshake
 from flinkish.rpc.io_thread import IoThread
 from flinkish.rpc.outflow import Outflow
@@ -51,8 +54,6 @@ class Inflow(Outflow):
     ) -> None:
         super().__init__(io, sock, tls, timeout_ms)
         self.address = address
-        self.silent = 0  # heartbeats since something came in
-        self.received_bytes = 0
         self._handshake: Handshake | None = handshake
         self._cutter = Cutter(max_frame_size)
         self._sink = FrameSink()
@@ -62,6 +63,11 @@ class Inflow(Outflow):
     def received_frames(self) -> int:
         """Frames that came in, those of the connection itself included."""
         return self._cutter.frames
+
+    @property
+    def received_bytes(self) -> int:
+        """All bytes that came in."""
+        return self.reading.received
 
     @abstractmethod
     def _proceed_tls(self) -> None:
@@ -76,43 +82,64 @@ class Inflow(Outflow):
         """A frame of the connection itself."""
 
     @abstractmethod
-    def _closed(self) -> RpcError:
-        """The error of a stream that has ended."""
-
-    @abstractmethod
     def _failed(self, error: Exception) -> None:
         """End the connection for this reason."""
 
     def on_ready(self, events: int) -> None:
         """Events of the socket."""
         try:
-            if events & READABLE and self.error is None:
-                self._receive()
+            if events & READABLE and self.error is None and self.reading.enter():
+                try:
+                    self._receive()
+                finally:
+                    self.reading.leave()
             if events & select.EPOLLOUT and self.error is None:
                 self._go_on()
         except Exception as error:
             self._failed(error)
 
-    def _receive(self) -> None:
-        buffer = self._io.buffer
-        cutter = self._cutter
+    def read_large(self) -> None:
+        """As declared."""
         try:
-            if self._tls is None and cutter.missing:
-                size = self._sock.recv_into(cutter)
-                if size:
-                    cutter.filled(size, self._sink)
-            else:
-                size = self._sock.recv_into(buffer)
-                if size and self._tls is not None:
-                    self._decrypt(size)
-                elif size:
-                    self._cut(size)
+            size = self._sock.recv_into(self._cutter)
         except BlockingIOError:
             return
+        self._took(size)
+        self._cutter.filled(size, self._sink)
+
+    def take_control(self) -> None:
+        """As declared."""
+        for kind, call, payload in self._cutter.take_control():
+            self._on_control(kind, call, payload)
+
+    def fail_later(self, error: Exception | None) -> None:
+        """As declared."""
+        reason = error or ConnectionError("it was ended while it was read")
+        self._io.post(partial(self._failed, reason))
+
+    def call_later(self, call: Callable[[], None]) -> None:
+        """As declared."""
+        self._io.post(call)
+
+    def _receive(self) -> None:
+        if self._tls is None and self._cutter.missing:
+            self.read_large()
+            return
+        try:
+            size = self._sock.recv_into(self._io.buffer)
+        except BlockingIOError:
+            return
+        self._took(size)
+        if self._tls is not None:
+            self._decrypt(size)
+        else:
+            self._cut(size)
+
+    def _took(self, size: int) -> None:
         if not size:
-            raise self._closed()
-        self.silent = 0
-        self.received_bytes += size
+            raise self.closed()
+        self.reading.silent = 0
+        self.reading.received += size
         self.hear()
 
     def _decrypt(self, size: int) -> None:
@@ -129,7 +156,7 @@ class Inflow(Outflow):
             if size < 0:
                 break
             if size == 0:
-                raise self._closed()
+                raise self.closed()
             self._cut(size)
         if tls.outgoing.pending:
             self._write_cipher()
@@ -140,10 +167,8 @@ class Inflow(Outflow):
             raise FrameError(f"{self.address} sent more than {EARLY_LIMIT} bytes and no proof")
 
     def _cut(self, size: int) -> None:
-        cutter = self._cutter
         if self._handshake is None:
-            cutter.cut_front(self._io.buffer, size, self._sink)
+            self._cutter.cut_front(self._io.buffer, size, self._sink)
         else:
             self._cut_early(bytes(memoryview(self._io.buffer)[:size]))
-        for kind, call, payload in cutter.take_control():
-            self._on_control(kind, call, payload)
+        self.take_control()

@@ -3,8 +3,8 @@
 Invariants:
     I1  It runs while somebody uses it: ``acquire`` starts it with the first user, ``release``
         ends it with the last.
-    I2  Whatever is registered, and every callback, is touched by this thread alone.  Others
-        append to ``_calls`` and ring.
+    I2  Whatever is registered, and every callback, is touched by this thread alone, but for what
+        ``reading.pxd`` lets others do with a socket.  They append to ``_calls`` and ring.
     I3  No ring is lost, and a burst rings once.  A caller appends, then looks at ``_asleep``; the
         thread sets ``_asleep``, then looks at ``_calls``.  So either the thread finds the call
         before it sleeps, or the caller sees that it sleeps and writes to the eventfd, which ends
@@ -123,6 +123,11 @@ class IoThread:
             self._asleep = False
             with suppress(OSError):  # it ended meanwhile, with nothing left to do
                 os.eventfd_write(self._bell, 1)
+
+    @property
+    def epoll(self) -> int:
+        """What it waits with."""
+        return self._epoll.fileno()
 
     # --- for callbacks
 

@@ -12,7 +12,6 @@ Invariants:
 
 from __future__ import annotations
 
-import select
 import socket
 import threading
 import time
@@ -20,6 +19,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 
 from flinkish._core.frame_buffer import FrameBuffer
+from flinkish._core.reading import Reading
 from flinkish.common.errors import BackPressureError, RpcError
 from flinkish.rpc.io_thread import IoThread
 from flinkish.rpc.tls import TlsSession
@@ -43,7 +43,8 @@ class Outflow(FrameBuffer):
         self._tls = tls
         self._timeout_ms = timeout_ms
         self._blocked = False
-        self._room_asked = False  # whether EPOLLOUT is
+        self._fd = sock.fileno()
+        self.reading = Reading(self, io.epoll, self._fd)
         self._cipher = memoryview(b"")
         self._credit = threading.Condition()
 
@@ -60,13 +61,36 @@ class Outflow(FrameBuffer):
         """The error of a request that had no credit in time."""
 
     @abstractmethod
+    def read_large(self) -> None:
+        """Receive more of a large frame, straight into its place."""
+
+    @abstractmethod
+    def take_control(self) -> None:
+        """Handle the frames of the connection itself that have come."""
+
+    @abstractmethod
+    def closed(self) -> RpcError:
+        """The error of a stream that has ended."""
+
+    @abstractmethod
+    def fail_later(self, error: Exception | None) -> None:
+        """End the connection for this reason, or the one that there was; on the I/O thread."""
+
+    @abstractmethod
+    def call_later(self, call: Callable[[], None]) -> None:
+        """Make this call on the I/O thread."""
+
+    @abstractmethod
     def _maybe_leave(self) -> None:
         """All that could be written is; end the connection if that was waited for."""
 
     def _transmit(self) -> None:
         """Flush now: FrameBuffer calls this in the thread that sends."""
-        if self.begin():
+        left = self.carry(self._fd)
+        if left > 0:
             self._write()
+        elif left < 0:
+            self._sock.close()
 
     def _ring(self) -> None:
         """Let the I/O thread flush: FrameBuffer calls this, too."""
@@ -106,17 +130,11 @@ class Outflow(FrameBuffer):
             self._sock.close()
             return
         self._blocked = True
-        self._watch(True)
-
-    def _watch(self, writable: bool) -> None:
-        if self._room_asked != writable:
-            self._room_asked = writable
-            events = select.EPOLLIN | (select.EPOLLOUT if writable else 0)
-            self._io.modify(self._sock.fileno(), events)
+        self.reading.want_room(True)
 
     def _go_on(self) -> None:
         """The socket has room again."""
-        self._watch(False)
+        self.reading.want_room(False)
         if self._tls is not None:
             self._write_cipher()
         if self._blocked and not self._cipher:
@@ -152,7 +170,7 @@ class Outflow(FrameBuffer):
             try:
                 size = self._sock.send(self._cipher, socket.MSG_NOSIGNAL)
             except BlockingIOError:
-                self._watch(True)
+                self.reading.want_room(True)
                 return
             self._cipher = self._cipher[size:]
 

@@ -359,7 +359,7 @@ class Transport:
         self._last_beat = now
         for connection in self.connections():
             if frozen:
-                connection.silent = 0
+                connection.reading.silent = 0
             connection.beat(self._patience, self._beat_seconds)
         io.call_later(self._beat_seconds, partial(self._beat, io))
 

@@ -1,0 +1,267 @@
+"""Threads that wait for one connection read it themselves; R1-R6 of ``reading.pxd``."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from concurrent.futures import CancelledError, Future
+from typing import Any
+
+import pytest
+
+from flinkish.common.errors import ConnectionLostError, RpcTimeoutError
+from flinkish.rpc import RpcEndpoint, RpcGateway, RpcService, TlsConfig
+from tests.racing import meanwhile, switched_every, together
+from tests.waiting import until
+
+from .rig import SECRET, SOON, CounterGateway, client, far, server, started
+
+__all__ = ["client", "server"]
+
+
+def loans(service: RpcService) -> int:
+    return sum(connection.reading.loans for connection in service.transport().connections())
+
+
+def calm(service: RpcService, gateway: CounterGateway) -> None:
+    """Return when an ask was read by its asker: then the I/O thread is not just reading."""
+    before = loans(service)
+    until(lambda: gateway.echo(0).result(SOON) == 0 and loans(service) > before)
+
+
+def lent(service: RpcService, waiting: Any) -> None:
+    """Return when a thread that waits reads."""
+    before = loans(service)
+    thread = threading.Thread(target=waiting)
+    thread.start()
+    until(lambda: loans(service) > before)
+
+
+def test_lone_asks_borrow_on_both_sides(server: RpcService, client: RpcService) -> None:
+    counter, gateway = far(server, client)
+    for n in range(1, 201):
+        assert gateway.add(1).result(SOON) == n
+    assert gateway.value() == 200
+    assert 0 < loans(client) <= 201
+    assert loans(server) > 0
+    large = bytes(300_000)
+    for _ in range(20):
+        assert gateway.echo(large).result(SOON) == large
+    error = gateway.fail("text").exception(SOON)
+    assert isinstance(error, KeyError)
+    assert counter.total == 200
+
+
+def test_many_asks_leave_it_to_the_thread_that_reads_for_all(
+    server: RpcService, client: RpcService
+) -> None:
+    _, gateway = far(server, client)
+    before = loans(client)
+    for _ in range(10):
+        futures = [gateway.add(1) for _ in range(500)]
+        for future in futures:
+            future.result(SOON)
+    assert loans(client) - before <= 20, "for the last of each round at most"
+
+
+def test_what_is_encrypted_is_not_lent() -> None:
+    tls = TlsConfig.ephemeral()
+    options: dict[str, Any] = {"secret": SECRET, "tls": tls, "unix_sockets": False}
+    with (
+        RpcService("server", host="127.0.0.1", **options) as server,
+        RpcService("client", **options) as client,
+    ):
+        _, gateway = far(server, client)
+        assert [gateway.add(1).result(SOON) for _ in range(3)] == [1, 2, 3]
+        assert loans(client) == loans(server) == 0
+
+
+def test_a_reader_hears_that_its_ask_was_cancelled(server: RpcService, client: RpcService) -> None:
+    _, gateway = far(server, client)
+    for _ in range(50):
+        calm(client, gateway)
+        asked: Any = gateway.never()
+        errors: list[Any] = []
+
+        def wait(asked: Any = asked, errors: list[Any] = errors) -> None:
+            try:
+                asked.result(SOON)
+            except CancelledError as error:
+                errors.append(error)
+
+        lent(client, wait)
+        assert asked.cancel()
+        until(lambda errors=errors: errors)  # type: ignore[misc]
+    assert gateway.add(1).result(SOON) == 1
+
+
+def test_a_reader_hears_that_its_time_is_over(server: RpcService, client: RpcService) -> None:
+    _, gateway = far(server, client)
+    calm(client, gateway)
+    for _ in range(5):
+        with pytest.raises(RpcTimeoutError):
+            gateway.never_in(20).result(SOON)
+        with pytest.raises(TimeoutError, match="did not end"):
+            gateway.never().result(0.01)
+    assert gateway.add(1).result(SOON) == 1
+    assert loans(client) > 1
+
+
+@pytest.mark.parametrize("whose", ["ours", "theirs", "all of theirs"])
+def test_a_connection_that_ends_while_it_is_read(
+    server: RpcService, client: RpcService, whose: str
+) -> None:
+    """R4."""
+    _, gateway = far(server, client)
+    calm(client, gateway)
+    asked: Any = gateway.never()
+    errors: list[Any] = []
+    lent(client, lambda: errors.append(asked.exception(SOON)))
+    if whose == "all of theirs":
+        server.close()
+    else:
+        for connection in (client if whose == "ours" else server).transport().connections():
+            connection.close("the test has seen enough")
+    until(lambda: errors)
+    assert isinstance(errors[0], ConnectionLostError)
+    until(lambda: not client.transport().connections())
+    if whose != "all of theirs":
+        assert "the test has seen enough" in str(errors[0])
+        until(lambda: gateway.add(1).exception(SOON) is None)
+
+
+def test_a_signal_interrupts_a_reader(server: RpcService, client: RpcService) -> None:
+    _, gateway = far(server, client)
+
+    def alarm(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    calm(client, gateway)
+    before = signal.signal(signal.SIGALRM, alarm)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(KeyboardInterrupt):
+            gateway.never().result(SOON)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert gateway.add(1).result(SOON) == 1
+
+
+class PairGateway(RpcGateway):
+    def first(self) -> Future[str]: ...
+
+    def second(self) -> Future[str]: ...
+
+    def through(self, address: str) -> Future[int]: ...
+
+
+class Pair(RpcEndpoint, PairGateway):
+    """Answers the first ask before the second; asks callers back."""
+
+    def __init__(self, service: RpcService) -> None:
+        super().__init__(service, "pair", own_thread=True)
+        self.waiting: Future[str] = Future()
+
+    def first(self) -> Any:
+        return self.waiting
+
+    def second(self) -> Any:
+        self.waiting.set_result("first")
+        self.waiting = Future()
+        return "second"
+
+    def through(self, address: str) -> Any:
+        return self.service.connect(address, CounterGateway).result(SOON).value() + 1
+
+
+def test_callbacks_stay_with_the_io_thread(server: RpcService, client: RpcService) -> None:
+    """R3: whoever reads runs nobody's code."""
+    Pair(server).start()
+    pair = client.connect(server.address_of("pair"), PairGateway).result(SOON)
+    for _ in range(50):
+        first: Any = pair.first()
+        ran: list[tuple[str, Any]] = []
+        for _ in range(2):
+            first.add_done_callback(
+                lambda first, ran=ran: ran.append((threading.current_thread().name, first.result()))
+            )
+        assert pair.second().result(SOON) == "second"
+        until(lambda ran=ran: len(ran) == 2)  # type: ignore[misc]
+        assert ran == [("flinkish-rpc-io", "first")] * 2
+    assert loans(client) > 0
+
+
+def test_who_is_asked_back_answers_while_it_waits(server: RpcService, client: RpcService) -> None:
+    """The asker reads the call that its own ask causes."""
+    Pair(server).start()
+    started(client, "ours")
+    pair = client.connect(server.address_of("pair"), PairGateway).result(SOON)
+    for _ in range(50):
+        assert pair.through("flinkish://client/user/rpc/ours").result(SOON) == 1
+    assert loans(client) > 0
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_worker_that_reads_is_there_for_others(client: RpcService, threads: int) -> None:
+    """Local calls find it while it waits for a connection, and so does the end."""
+    with RpcService(
+        "server", host="127.0.0.1", secret=SECRET, dispatcher_threads=threads
+    ) as server:
+        _, gateway = far(server, client)
+        _, near = started(server, "near")
+        for n in range(1, 101):
+            assert gateway.add(1).result(SOON) == n
+            assert near.add(1).result(SOON) == n
+            assert near.value() == n
+        assert loans(server) > 0
+
+
+@pytest.mark.stress
+def test_askers_of_one_connection_race(server: RpcService, client: RpcService) -> None:
+    """R1: every answer comes to its asker, whoever reads, waits, gives up or is called back."""
+    counter, gateway = far(server, client)
+    impatient: Any = gateway
+    totals: list[int] = []
+
+    def ask() -> None:
+        for n in range(300):
+            if n % 7 == 0:
+                gateway.never().cancel()
+            if n % 11 == 0:
+                with pytest.raises(RpcTimeoutError):
+                    impatient.with_timeout(1).never().result(SOON)
+            if n % 5 == 0:
+                gateway.note(n)
+            totals.append(gateway.add(1).result(SOON))
+            assert gateway.echo(n).result(SOON) == n
+
+    with switched_every(1e-5):
+        together(*[ask] * 3)
+    assert sorted(totals) == list(range(1, 901))
+    until(lambda: len(counter.noted) == 3 * 60)
+    assert loans(client) > 0
+
+
+@pytest.mark.stress
+def test_loans_and_losses_race(server: RpcService, client: RpcService) -> None:
+    """R4: connections end under asks all the time; none hangs, and none gets another's answer."""
+    _, gateway = far(server, client)
+
+    def ask() -> None:
+        for n in range(400):
+            answer: Any = gateway.echo(n)
+            try:
+                assert answer.result(SOON) == n
+            except ConnectionLostError:
+                continue
+
+    def cut() -> None:
+        time.sleep(0.003)
+        for connection in client.transport().connections():
+            connection.close("cut")
+
+    with meanwhile(cut, threads=1):
+        together(ask, ask)
+    until(lambda: gateway.add(0).exception(SOON) is None)

@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -54,9 +55,10 @@ class PrivateTable:
         """Descriptors of its files, for `StateTable.map`, which takes them over."""
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT | os.O_EXCL if create else 0)
         descriptors: list[int] = []
+        directory = str(self.path)
         try:
             for name in FILES:
-                descriptors.append(os.open(self.path / name, flags, 0o600))
+                descriptors.append(os.open(f"{directory}/{name}", flags, 0o600))
         except OSError:
             for descriptor in descriptors:
                 os.close(descriptor)
@@ -124,7 +126,7 @@ class TableFiles:
         return removed
 
     def _private(self, key_group: int) -> Path:
-        owner = f"{_PRIVATE}{os.getpid()}-{_started(os.getpid())}-{secrets.token_hex(8)}"
+        owner = f"{_PRIVATE}{_me(os.getpid())}-{secrets.token_hex(8)}"
         return self._home / str(key_group) / owner
 
     def _remove(self, path: Path) -> int:
@@ -191,6 +193,12 @@ def _is_orphan(path: Path) -> bool:
     if owner[0] == "trash":
         return True
     return not owner[0].isdigit() or _started(int(owner[0])) != owner[1]
+
+
+@lru_cache(maxsize=1)
+def _me(process: int) -> str:
+    """This process as an owner; a fork is another one."""
+    return f"{process}-{_started(process)}"
 
 
 def _started(process: int) -> str:

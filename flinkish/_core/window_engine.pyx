@@ -200,6 +200,7 @@ cdef class PaneWindows(WindowEngine):
         cdef int64_t spanned
         memset(&self.panes, 0, sizeof(self.panes))
         segment_init(&self.panes.nothing)
+        segment_init(&self.panes.pairs)
         fired_init(&self.panes.fired, layout.layout.stride)
         groups_init(&self.groups, layout.layout.stride)
         read_shape(&self.panes.shape, size, unit, offset, cycle, lateness)
@@ -222,6 +223,7 @@ cdef class PaneWindows(WindowEngine):
 
     def __dealloc__(self):
         segment_release(&self.panes.nothing)
+        segment_release(&self.panes.pairs)
         fired_release(&self.panes.fired)
         groups_release(&self.groups)
 
@@ -325,7 +327,7 @@ cdef class PaneWindows(WindowEngine):
     cdef int advance(self, int64_t watermark) except -1:
         cdef int status
         with nogil:
-            status = panes_advance(&self.panes, &self.groups, watermark, &self.fired_timers)
+            status = panes_advance(&self.panes, watermark, &self.fired_timers)
         raise_status(status)
         return 0
 

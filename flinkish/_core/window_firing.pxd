@@ -11,7 +11,6 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from flinkish._core.state_rows cimport Table
 from flinkish._core.timer_batches cimport TimerColumns
 from flinkish._core.timers cimport Timers
-from flinkish._core.window_groups cimport Groups
 from flinkish._core.window_panes cimport Panes
 
 # Poll the timers due at `until`, as table_poll_timer does one by one.  0 or an errno; `out` is
@@ -19,6 +18,5 @@ from flinkish._core.window_panes cimport Panes
 cdef int table_poll_due(Table* table, Timers* timers, int64_t until, TimerColumns* out) noexcept nogil
 
 # Fire every window that is due at `watermark` and has not fired, and set the watermark.  `fired`
-# counts the timers.  `groups` is room to work in.  Rows of tumbling windows come out by time;
-# else those of a key do.
-cdef int panes_advance(Panes* panes, Groups* groups, int64_t watermark, uint64_t* fired) noexcept nogil
+# counts the timers.  Rows of tumbling windows come out by time; else those of a key do.
+cdef int panes_advance(Panes* panes, int64_t watermark, uint64_t* fired) noexcept nogil

@@ -1,13 +1,11 @@
 """What a watermark does to panes; described in ``window_firing.pxd``."""
 
-from libc.errno cimport ENOMEM
-from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
+from flinkish._core.row_order cimport pair_place, pair_row, row_pair, sort_pairs
 from flinkish._core.state_rows cimport row_at, table_add_timer, table_touch
 from flinkish._core.timer_batches cimport timer_columns_release, timers_poll_due
 from flinkish._core.window_accumulators cimport RECORD_WORDS, record_merge
-from flinkish._core.window_groups cimport groups_begin, groups_find
 from flinkish._core.window_output cimport Fired, fired_push, fired_record, fired_sift
 from flinkish._core.window_panes cimport (
     CLEANUP,
@@ -17,13 +15,13 @@ from flinkish._core.window_panes cimport (
     forget_blocks,
     merge_time,
     panes_forget_near,
+    panes_reserve_pairs,
     window_has_elements,
     window_record,
 )
 from flinkish._core.window_shapes cimport SHAPE_LIMIT, pane_of, window_begin
 
 cdef enum:
-    BLOCK = 1024       # timers grouped at once
     RUN = 64           # windows put together at once
 
 
@@ -76,21 +74,21 @@ cdef int fire_run(Panes* panes, uint32_t row, int64_t* end) noexcept nogil:
     return 0
 
 
-cdef int fire_chain(Panes* panes, uint32_t row, const TimerColumns* due, const uint32_t* mine,
-                    uint32_t count) noexcept nogil:
+cdef int fire_chain(Panes* panes, uint32_t row, const TimerColumns* due, const uint64_t* mine,
+                    size_t count) noexcept nogil:
     """Fire the windows of one key; `mine` are the places of its timers, in order of time."""
-    cdef uint32_t at = 0
+    cdef size_t at = 0
     cdef int64_t end
     cdef int status
     panes_forget_near(panes)
-    fetch_blocks(panes, row, due.timestamps[mine[0]] + 1)
+    fetch_blocks(panes, row, due.timestamps[pair_place(mine[0])] + 1)
     while at < count:
-        end = due.timestamps[mine[at]] + 1
+        end = due.timestamps[pair_place(mine[at])] + 1
         while True:
             status = fire_run(panes, row, &end)
             if status != 0:
                 return status
-            while at < count and due.timestamps[mine[at]] < end - 1:
+            while at < count and due.timestamps[pair_place(mine[at])] < end - 1:
                 at += 1
             if not window_has_elements(panes, row, end):
                 break
@@ -126,57 +124,29 @@ cdef int fire_single(Panes* panes, const TimerColumns* due) noexcept nogil:
     return 0
 
 
-cdef int group_timers(Groups* groups, const TimerColumns* due, uint32_t* group_of) noexcept nogil:
-    """A group for each key that has a FIRE timer; NO_GROUP for timers of other kinds."""
-    cdef int64_t[BLOCK] panes
-    cdef char[BLOCK] skip
-    cdef size_t start = 0
-    cdef uint32_t count, i
-    cdef int status = groups_begin(groups)
-    while start < due.count and status == 0:
-        count = <uint32_t>min(due.count - start, <size_t>BLOCK)
-        for i in range(count):
-            panes[i] = 0
-            skip[i] = due.namespaces[start + i] != FIRE
-        status = groups_find(groups, due.keys + start, panes, skip, count, <uint32_t>start,
-                             group_of + start)
-        start += count
-    return status
-
-
-cdef int fire_sharing(Panes* panes, Groups* groups, const TimerColumns* due) noexcept nogil:
+cdef int fire_sharing(Panes* panes, const TimerColumns* due) noexcept nogil:
     """Windows share panes: they fire key by key."""
-    cdef uint32_t* group_of = <uint32_t*>malloc(2 * due.count * sizeof(uint32_t))
-    cdef uint32_t* order = group_of + due.count
-    cdef uint32_t* places = NULL
-    cdef uint32_t group, start
-    cdef size_t at
-    cdef int status = ENOMEM if group_of == NULL else group_timers(groups, due, group_of)
-    if status == 0:
-        places = <uint32_t*>calloc(groups.count + 1, sizeof(uint32_t))
-        status = ENOMEM if places == NULL else 0
-    if status == 0:
-        # Sort by group, keeping the order of time within each.
-        for at in range(due.count):
-            places[group_of[at] + 1] += 1
-        for group in range(groups.count):
-            places[group + 1] += places[group]
-        for at in range(due.count):
-            group = group_of[at]
-            order[places[group]] = <uint32_t>at
-            places[group] += 1
-        # Now places[g] is where group g ends and g + 1 begins.
-        for group in range(1, groups.count):
-            start = places[group - 1]
-            if status == 0:
-                status = fire_chain(panes, due.keys[order[start]], due, order + start,
-                                    places[group] - start)
-    free(places)
-    free(group_of)
+    cdef uint64_t* pairs
+    cdef size_t start = 0, end = 0, at
+    cdef int status = panes_reserve_pairs(panes, due.count)
+    if status != 0:
+        return status
+    pairs = <uint64_t*>panes.pairs.base
+    for at in range(due.count):
+        if due.namespaces[at] == FIRE:
+            pairs[end] = row_pair(due.keys[at], <uint32_t>at)
+            end += 1
+    pairs = sort_pairs(pairs, pairs + end, end)
+    while start < end and status == 0:
+        at = start + 1
+        while at < end and pair_row(pairs[at]) == pair_row(pairs[start]):
+            at += 1
+        status = fire_chain(panes, pair_row(pairs[start]), due, pairs + start, at - start)
+        start = at
     return status
 
 
-cdef int panes_advance(Panes* panes, Groups* groups, int64_t watermark, uint64_t* fired) noexcept nogil:
+cdef int panes_advance(Panes* panes, int64_t watermark, uint64_t* fired) noexcept nogil:
     cdef TimerColumns due
     cdef size_t at
     cdef int status
@@ -184,7 +154,7 @@ cdef int panes_advance(Panes* panes, Groups* groups, int64_t watermark, uint64_t
     status = table_poll_due(panes.table, &panes.table.event, watermark, &due)
     fired[0] += due.count
     if status == 0 and due.count:
-        status = fire_single(panes, &due) if panes.single else fire_sharing(panes, groups, &due)
+        status = fire_single(panes, &due) if panes.single else fire_sharing(panes, &due)
         for at in range(due.count):
             if status == 0 and due.namespaces[at] == CLEANUP:
                 status = forget_blocks(panes, due.keys[at], due.timestamps[at])

@@ -21,7 +21,7 @@
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from flinkish._core.memory cimport Segment
+from flinkish._core.memory cimport Segment, segment_reserve
 from flinkish._core.state_rows cimport Table
 from flinkish._core.window_accumulators cimport Layout, WordColumn
 from flinkish._core.window_groups cimport Groups
@@ -42,6 +42,7 @@ cdef struct Panes:
     uint32_t block_bytes
     bint single                  # every pane is a window of its own
     Segment nothing              # block_bytes of zeros
+    Segment pairs                # room to bring into the order of rows (row_order.pxd)
     int64_t watermark
     Fired fired
     # Blocks of the key whose windows are being put together, by their lowest bits: neighbouring
@@ -53,6 +54,10 @@ cdef struct Panes:
 # Remember no block: to be called before windows of another key, and after any change.
 cdef inline void panes_forget_near(Panes* panes) noexcept nogil:
     panes.near_known = 0
+
+# Room in `pairs` for so many and as many again.
+cdef inline int panes_reserve_pairs(Panes* panes, size_t count) noexcept nogil:
+    return segment_reserve(&panes.pairs, 2 * count * sizeof(uint64_t))
 
 # Merge a record into a pane of a key.
 cdef int pane_merge(Panes* panes, uint32_t row, int64_t pane, const char* record) noexcept nogil

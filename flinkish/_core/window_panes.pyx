@@ -5,6 +5,7 @@ from libc.stdint cimport INT64_MAX
 from libc.string cimport memset
 
 from flinkish._core.node_heap cimport prefetch
+from flinkish._core.row_order cimport pair_place, row_pair, sort_pairs
 from flinkish._core.state_entries cimport (
     hash_entry,
     table_append,
@@ -108,13 +109,9 @@ cdef inline bint leads_on(Panes* panes, char* block, int64_t pane) noexcept nogi
         and first_end(&panes.shape, pane - 1) - 1 > panes.watermark
 
 
-cdef int open_pane(Panes* panes, uint32_t row, int64_t pane, uint32_t hash, char** block) noexcept nogil:
-    """The block of a pane, to change; made when there is none.  `hash` is the block's.
-
-    A pane that was empty gets the timer of its first window that is not due, unless the pane
-    before it leads there.
-    """
-    cdef int64_t number = pane >> panes.shift, end
+cdef int open_block(Panes* panes, uint32_t row, int64_t number, uint32_t hash,
+                    char** block) noexcept nogil:
+    """A block to change; made when there is none."""
     cdef uint32_t entry
     cdef int status
     if row_at(panes.table, row).tag == TAG_EMPTY:
@@ -126,10 +123,20 @@ cdef int open_pane(Panes* panes, uint32_t row, int64_t pane, uint32_t hash, char
         return EBADMSG
     else:
         status = table_touch_entry(panes.table, entry, 0)
-    if status != 0:
-        return status
-    block[0] = records_of(panes, entry)
-    if record_elements(pane_in(panes, block[0], pane)) != 0:
+    if status == 0:
+        block[0] = records_of(panes, entry)
+    return status
+
+
+cdef int open_pane(Panes* panes, uint32_t row, int64_t pane, char* block) noexcept nogil:
+    """Have a pane of a block, about to be changed, lead to its windows.
+
+    If it was empty it gets the timer of its first window that is not due, unless the pane before
+    it leads there.
+    """
+    cdef int64_t end
+    cdef int status
+    if record_elements(pane_in(panes, block, pane)) != 0:
         return 0
     end = first_end(&panes.shape, pane)
     if end - 1 <= panes.watermark:
@@ -137,17 +144,16 @@ cdef int open_pane(Panes* panes, uint32_t row, int64_t pane, uint32_t hash, char
             + panes.shape.unit
         if end > last_end(&panes.shape, pane):
             return 0
-    elif leads_on(panes, block[0], pane):
+    elif leads_on(panes, block, pane):
         return 0
     # Timers are in other segments: the block stays where it is.
     status = table_add_timer(panes.table, &panes.table.event, end - 1, row, FIRE)
     return -status if status < 0 else 0
 
 
-cdef int merge_hashed(Panes* panes, uint32_t row, int64_t pane, uint32_t hash,
-                      const char* record) noexcept nogil:
-    cdef char* block
-    cdef int status = open_pane(panes, row, pane, hash, &block)
+cdef int merge_pane(Panes* panes, uint32_t row, int64_t pane, char* block,
+                    const char* record) noexcept nogil:
+    cdef int status = open_pane(panes, row, pane, block)
     if status != 0:
         return status
     record_merge(panes.layout, pane_in(panes, block, pane), record)
@@ -157,30 +163,54 @@ cdef int merge_hashed(Panes* panes, uint32_t row, int64_t pane, uint32_t hash,
 
 
 cdef int pane_merge(Panes* panes, uint32_t row, int64_t pane, const char* record) noexcept nogil:
-    return merge_hashed(panes, row, pane, hash_block(panes, row, pane >> panes.shift), record)
+    cdef int64_t number = pane >> panes.shift
+    cdef char* block
+    cdef int status = open_block(panes, row, number, hash_block(panes, row, number), &block)
+    return merge_pane(panes, row, pane, block, record) if status == 0 else status
 
 
 cdef int panes_merge_groups(Panes* panes, Groups* groups) noexcept nogil:
+    # In the order of rows, where panes of a block mostly follow one another: it is looked for once.
+    cdef uint64_t* pairs
     cdef uint32_t[AHEAD] hashes
-    cdef uint32_t group = 1, count, i
+    cdef bint[AHEAD] other           # than the block of the one before
+    cdef uint32_t start = 1, group, count, i
     cdef GroupName* name
-    cdef int step, status
-    while group < groups.count:
-        count = min(groups.count - group, <uint32_t>AHEAD)
+    cdef GroupName* before = NULL
+    cdef char* block = NULL
+    cdef int step, status = panes_reserve_pairs(panes, groups.count)
+    if status != 0:
+        return status
+    pairs = <uint64_t*>panes.pairs.base
+    for group in range(1, groups.count):
+        pairs[group - 1] = row_pair(group_name(groups, group).row, group)
+    pairs = sort_pairs(pairs, pairs + groups.count, groups.count - 1)
+    while start < groups.count:
+        count = min(groups.count - start, <uint32_t>AHEAD)
         for i in range(count):
-            name = group_name(groups, group + i)
-            hashes[i] = hash_block(panes, name.row, name.pane >> panes.shift)
-            prefetch(row_at(panes.table, name.row))
+            name = group_name(groups, pair_place(pairs[i]))
+            other[i] = before == NULL or name.row != before.row \
+                or name.pane >> panes.shift != before.pane >> panes.shift
+            if other[i]:
+                hashes[i] = hash_block(panes, name.row, name.pane >> panes.shift)
+                prefetch(row_at(panes.table, name.row))
+            before = name
         for step in range(3):
             for i in range(count):
-                table_fetch_entry(panes.table, hashes[i], step)
+                if other[i]:
+                    table_fetch_entry(panes.table, hashes[i], step)
         for i in range(count):
-            name = group_name(groups, group + i)
-            status = merge_hashed(panes, name.row, name.pane, hashes[i],
-                                  group_record(groups, group + i))
+            group = pair_place(pairs[i])
+            name = group_name(groups, group)
+            if other[i]:
+                status = open_block(panes, name.row, name.pane >> panes.shift, hashes[i], &block)
+                if status != 0:
+                    return status
+            status = merge_pane(panes, name.row, name.pane, block, group_record(groups, group))
             if status != 0:
                 return status
-        group += count
+        pairs += count
+        start += count
     return 0
 
 
@@ -285,8 +315,10 @@ cdef int pane_add_late(Panes* panes, uint32_t row, int64_t pane, const WordColum
     cdef int64_t last, end
     cdef char* block
     cdef char* record
-    cdef uint32_t hash = hash_block(panes, row, pane >> panes.shift)
-    cdef int status = open_pane(panes, row, pane, hash, &block)
+    cdef int64_t number = pane >> panes.shift
+    cdef int status = open_block(panes, row, number, hash_block(panes, row, number), &block)
+    if status == 0:
+        status = open_pane(panes, row, pane, block)
     if status != 0:
         return status
     record_add(panes.layout, pane_in(panes, block, pane), columns, at, arrival)

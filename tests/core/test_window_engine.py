@@ -222,6 +222,29 @@ def test_windows_that_are_due_at_once_are_put_together_together(shape: dict[str,
     assert made.number_of_event_timers == 0
 
 
+def test_windows_of_very_many_keys() -> None:
+    """So many that rows differ in three of the bytes that they are sorted by."""
+    made = table()
+    engine = PaneWindows(made, 0, LAYOUT, size=4, unit=2)
+    random = np.random.default_rng(6)
+    rows = np.empty(150_000, np.uint32)
+    made.intern_ints(random.permutation(np.arange(150_000) % 70_000), None, rows)
+    at = random.integers(0, 10, rows.size)
+    columns = WordColumns(rows.size, [(at.view(np.uint64), None, 0)])
+    assert len(engine.process(rows, at, columns)) == 0
+    engine.advance_watermark(20)
+    fired, begins, ends, records = engine.take()
+    assert (np.diff(fired.astype(np.int64)) >= 0).all(), "key by key"
+    assert (ends - begins == 4).all()
+    found = np.zeros((70_000, 6), np.int64)
+    found[fired, ends // 2 - 1] = records.view(np.int64)[:, 2]
+    wanted = np.zeros_like(found)
+    for later in (0, 1):
+        np.add.at(wanted, (rows, at // 2 + later), at)
+    assert (found == wanted).all()
+    assert (engine.waiting, made.number_of_event_timers) == (0, 0)
+
+
 def test_neighbouring_panes_share_timers() -> None:
     """One of a pane before leads to the windows of those behind it."""
     made = table()

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
@@ -31,7 +32,7 @@ from flinkish.spark.type_mapping import row_schema
 from flinkish.state.backend import KeyedStateBackend
 from flinkish.time.domain import TimeDomain
 
-__all__ = ["BLOCK", "NO_PROCESSING_TIME", "OperatorRun"]
+__all__ = ["BLOCK", "NO_PROCESSING_TIME", "OperatorRun", "element_times"]
 
 BLOCK = 512  # rows
 
@@ -197,7 +198,7 @@ class OperatorRun:
         batches = self.unpack(payloads)
         if self._plan.timestamp_order and batches:
             rows = pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
-            times = pc.fill_null(rows.column(EVENT_TIME), MIN_TIMESTAMP).to_numpy()
+            times = element_times(rows)
             batches = [rows.take(pa.array(np.argsort(times, kind="stable")))]
         for batch in batches:
             self.process_rows(batch, self.key_rows(batch))
@@ -206,8 +207,7 @@ class OperatorRun:
         """Hand a packed batch, with the table's rows of its keys, to the function."""
         times = None
         if self._plan.timed:
-            # Without event time an element has the lowest; the engine knows it as none.
-            times = pc.fill_null(batch.column(EVENT_TIME), MIN_TIMESTAMP).to_numpy()
+            times = element_times(batch)
         reader = RecordReader(batch.select(self._plan.schema.names))
         # In blocks, so that the rows of one are still in the processor's cache when they are used.
         for start in range(0, len(rows), BLOCK):
@@ -324,6 +324,15 @@ class OperatorRun:
         return since
 
 
+def element_times(rows: pa.RecordBatch) -> npt.NDArray[np.int64]:
+    """The event times (ms) of packed rows; without one the lowest, which engines know as none."""
+    column = rows.column(EVENT_TIME)
+    if column.null_count:
+        column = pc.fill_null(column, MIN_TIMESTAMP)
+    times: npt.NDArray[np.int64] = column.to_numpy()
+    return times
+
+
 def _payload(encoder: RowEncoder, values: list[Any], times: list[int | None]) -> bytes:
     """Values and their timestamps as a payload."""
     stamped = encoder.encode(values).append_column(EVENT_TIME, pa.array(times, pa.int64()))
@@ -336,7 +345,8 @@ def _local_property(context: TaskContext | None, name: str) -> str | None:
 
 def _text_buffers(column: pa.Array, kind: pa.DataType) -> tuple[np.ndarray, np.ndarray]:
     """Offsets and bytes of an array of text or binary without nulls."""
-    column = column.cast(kind)
+    if column.type != kind:
+        column = column.cast(kind)
     _, offsets, data = column.buffers()
     view = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
     return view, np.frombuffer(data, np.uint8) if data else np.empty(0, np.uint8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -128,7 +129,7 @@ class OperatorPlan:
             self, function=None, window=None, join=None, control_plane=None, second=second
         )
 
-    @property
+    @cached_property
     def packed_schema(self) -> pa.Schema:
         """The columns of packed batches."""
         packed = self.schema

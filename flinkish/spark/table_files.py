@@ -98,13 +98,13 @@ class TableFiles:
             table.path.rename(home / nonce)
         except OSError:
             self.discard(table)
-        for other in _entries(home):
-            if _is_private(other):
+        for other in _names(home):
+            if other.startswith(_PRIVATE):
                 unwanted = _is_orphan(other)
             else:
-                unwanted = other.name != nonce and _line(other.name) == _line(nonce)
+                unwanted = other != nonce and _line(other) == _line(nonce)
             if unwanted:
-                self._remove(other)
+                self._remove(home / other)
 
     def discard(self, table: PrivateTable) -> None:
         """Remove a private table that cannot be used."""
@@ -169,11 +169,15 @@ def _directory_name(text: str) -> str:
     return quote(text, safe="").replace(".", "%2E")
 
 
-def _entries(directory: Path) -> Iterator[Path]:
+def _names(directory: Path) -> list[str]:
     try:
-        yield from list(directory.iterdir())
+        return os.listdir(directory)
     except OSError:
-        return
+        return []
+
+
+def _entries(directory: Path) -> Iterator[Path]:
+    return (directory / name for name in _names(directory))
 
 
 def _changed(path: Path) -> float:
@@ -183,13 +187,9 @@ def _changed(path: Path) -> float:
         return time.time()
 
 
-def _is_private(path: Path) -> bool:
-    return path.name.startswith(_PRIVATE)
-
-
-def _is_orphan(path: Path) -> bool:
-    """Whether a private directory belongs to a process that is gone."""
-    owner = path.name.lstrip(_PRIVATE).split("-")
+def _is_orphan(private: str) -> bool:
+    """Whether a private directory of this name belongs to a process that is gone."""
+    owner = private.lstrip(_PRIVATE).split("-")
     if owner[0] == "trash":
         return True
     return not owner[0].isdigit() or _started(int(owner[0])) != owner[1]

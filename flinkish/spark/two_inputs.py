@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -27,7 +26,7 @@ from flinkish.common.elements import MIN_TIMESTAMP
 from flinkish.common.output_tag import OutputTag
 from flinkish.operators.broadcast import Broadcast
 from flinkish.operators.interval_join import make_join_engine
-from flinkish.spark.operator_run import BLOCK, NO_PROCESSING_TIME, OperatorRun
+from flinkish.spark.operator_run import BLOCK, NO_PROCESSING_TIME, OperatorRun, element_times
 from flinkish.spark.packing import (
     NULL_KEY_GROUP,
     Batches,
@@ -237,7 +236,7 @@ class TwoInputRun(OperatorRun):
     def process_rows(self, batch: pa.RecordBatch, rows: npt.NDArray[np.uint32]) -> None:
         """Hand the rows of a `union_frame` to the function, in their order."""
         numbers = batch.column(INPUT).to_numpy()
-        times = pc.fill_null(batch.column(EVENT_TIME), MIN_TIMESTAMP).to_numpy()
+        times = element_times(batch)
         readers = {
             number: RecordReader(
                 pa.RecordBatch.from_struct_array(
@@ -310,5 +309,4 @@ def _times(plan: OperatorPlan, rows: pa.RecordBatch) -> npt.NDArray[np.int64]:
     """Event times (ms), the lowest where there is none."""
     if not plan.timed:
         return np.full(rows.num_rows, MIN_TIMESTAMP, np.int64)
-    times: npt.NDArray[np.int64] = pc.fill_null(rows.column(EVENT_TIME), MIN_TIMESTAMP).to_numpy()
-    return times
+    return element_times(rows)

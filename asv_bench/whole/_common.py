@@ -35,11 +35,11 @@ TIMER_MS = 3_600_000
 INPUT = "device bigint, ts timestamp, v double"
 
 
-def session(memory: str = "3g") -> SparkSession:
-    """Two cores, two state partitions, flinkish's settings."""
+def session(memory: str = "3g", cores: int = 2) -> SparkSession:
+    """Two cores, or so many, two state partitions, flinkish's settings."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     spark = (
-        SparkSession.builder.master("local[2]")
+        SparkSession.builder.master(f"local[{cores}]")
         .config("spark.ui.enabled", "false")
         .config("spark.driver.memory", memory)
         .config("spark.sql.shuffle.partitions", "2")

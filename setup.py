@@ -2,7 +2,8 @@
 
 All metadata is in ``pyproject.toml``.  ``FLINKISH_DEBUG=1`` turns bounds and overflow checks
 back on; ``FLINKISH_SANITIZE=address,undefined`` builds for ``ci/sanitize.sh``.  Each variant
-has a build directory of its own, so that switching never mixes objects.
+has a build directory of its own, so that switching never mixes objects; C is shared by those
+that have the same, so that Cython translates a module once.
 """
 
 import os
@@ -14,7 +15,8 @@ from setuptools.command.build_ext import build_ext
 
 DEBUG = os.environ.get("FLINKISH_DEBUG") == "1"
 SANITIZE = os.environ.get("FLINKISH_SANITIZE", "")
-BUILD = "build" + ("/debug" if DEBUG else "") + ("/sanitize" if SANITIZE else "")
+SHARED = "build" + ("/debug" if DEBUG else "")
+BUILD = SHARED + ("/sanitize" if SANITIZE else "")
 
 DIRECTIVES = {
     "language_level": 3,
@@ -40,7 +42,7 @@ class CompileFloor(build_ext):
         modules = cythonize(
             self.extensions,
             compiler_directives=DIRECTIVES,
-            build_dir=f"{BUILD}/cython",
+            build_dir=f"{SHARED}/cython",
             force=self.force,
             nthreads=0,
         )
@@ -54,7 +56,7 @@ class CompileFloor(build_ext):
 def extensions() -> list[Extension]:
     """The modules of the floor, with the flags of this build."""
     checks = [f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=undefined"] if SANITIZE else []
-    flags = ["-O1", "-g", "-fno-omit-frame-pointer"] if SANITIZE else ["-O3", "-g0"]
+    flags = ["-O1", "-g1", "-fno-omit-frame-pointer"] if SANITIZE else ["-O3", "-g0"]
     return [
         Extension(
             f"flinkish._core.{source.stem}",

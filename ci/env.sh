@@ -150,20 +150,20 @@ with open("pyproject.toml", "rb") as file:
     print("\n".join(tomllib.load(file)["build-system"]["requires"]))'
 }
 
-# Copy the sources to $1 and build into $1/dist.  Modules compiled earlier are kept, unless their
-# source is gone or the flags may have changed.
+# Copy the sources to the workshop and build a wheel into $1.  What was translated and compiled
+# earlier is kept, unless its source is gone or the flags may have changed.
 build_wheel() {
-    local place=$1 module
+    local dist=$1 place=$WORKSHOP module
     mkdir -p "$place"
     cmp -s setup.py "$place/setup.py" || rm -rf "$place/build"
-    rm -rf "$place"/{flinkish,flinkish.egg-info,dist} "$place"/build/{,*/}bdist*
+    rm -rf "$dist" "$place"/{flinkish,flinkish.egg-info} "$place"/build/{,*/}bdist*
     find "$place" -path '*/lib.*' -type f ! -name '*.so' -delete
     find "$place" -path '*/lib.*' -name '*.so' | while read -r module; do
         [ -e "flinkish/_core/$(basename "$module" | cut -d . -f 1).pyx" ] || rm "$module"
     done
     sources | tar cf - -T - | tar xf - -C "$place"
     logged wheel pip wheel --disable-pip-version-check --no-deps --no-build-isolation \
-        --wheel-dir "$place/dist" "$place"
+        --wheel-dir "$dist" "$place"
 }
 
 # Make the environment with the extra $1 (dev or demo) and install the package as it is now.
@@ -203,7 +203,7 @@ environment() {
         # shellcheck disable=SC2046
         logged requirements pip install --disable-pip-version-check $(build_requirements)
         say "building the wheel (one to three minutes the first time)"
-        build_wheel "$WORKSHOP"
+        build_wheel "$WORKSHOP/dist"
         logged install pip install --disable-pip-version-check --no-deps --force-reinstall \
             "$WORKSHOP"/dist/*.whl
         echo "$asked" >"$have"

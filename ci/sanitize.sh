@@ -4,8 +4,9 @@
 #   bash ci/sanitize.sh [--short]              # the rooms below
 #   bash ci/sanitize.sh [--short] tests/rpc …  # what pytest is told instead
 #
-# Builds it with gcc's sanitizers into a directory of its own and runs the tests that reach it
-# from Python: those of the floor and of the rooms that lean on it most.  --short runs few examples.
+# Compiles with gcc's sanitizers what Cython wrote for the wheel, installs that in a directory of
+# its own and runs the tests that reach it from Python: those of the floor and of the rooms that
+# lean on it most.  --short runs few examples.
 # Leaks are not looked for here (CPython keeps memory at exit by design); tests/isolated does.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/env.sh"
@@ -14,18 +15,22 @@ profile=default
 [ "${1:-}" != --short ] || { profile=short && shift; }
 
 environment dev
+cd "$ROOT"
 site=$WORKSHOP-sanitize/site
 export FLINKISH_SANITIZE=address,undefined
+exec 9>"$ROOT/.venv/lock"
+flock 9
 # shellcheck disable=SC2046
 asked=$(digest $(sources) ci/sanitize.sh)
 if [ "$(cat "$site/stamp" 2>/dev/null)" != "$asked" ]; then
     say "building with $FLINKISH_SANITIZE"
-    build_wheel "$WORKSHOP-sanitize"
+    build_wheel "$WORKSHOP-sanitize/dist"
     rm -rf "$site"
     logged sanitize pip install --disable-pip-version-check --no-deps --target "$site" \
         "$WORKSHOP-sanitize"/dist/*.whl
     echo "$asked" >"$site/stamp"
 fi
+exec 9>&-
 
 cd "$ROOM"
 # Of tests/rpc without those whose processes are stopped and killed by the clock.

@@ -23,15 +23,19 @@ class KeyedProcessModel:
         self._timers: dict[tuple[int, Any], int] = {}
         self._outputs: list[tuple[str, Any, int | None]] = []
         self.counts: dict[str, int] = defaultdict(int)
+        self._states: dict[str, ModelState] = {}
         function.open(
             SimpleNamespace(
-                get_state=lambda d: ModelState(self, d),
-                get_list_state=lambda d: ModelList(self, d),
-                get_map_state=lambda d: ModelMap(self, d),
-                get_reducing_state=lambda d: ModelFold(self, d),
-                get_aggregating_state=lambda d: ModelFold(self, d),
+                get_state=lambda d: self.state(ModelState, d),
+                get_list_state=lambda d: self.state(ModelList, d),
+                get_map_state=lambda d: self.state(ModelMap, d),
+                get_reducing_state=lambda d: self.state(ModelFold, d),
+                get_aggregating_state=lambda d: self.state(ModelFold, d),
             )
         )
+
+    def state(self, kind: type[ModelState], descriptor: Any) -> ModelState:
+        return self._states.setdefault(descriptor.get_name(), kind(self, descriptor))
 
     def timer_service(self) -> KeyedProcessModel:
         return self

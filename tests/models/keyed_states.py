@@ -12,6 +12,9 @@ class ModelState:
         self._model, self._descriptor = model, descriptor
         self._held: dict[Any, Any] = {}
 
+    def held_keys(self) -> list[Any]:
+        return list(self._held)
+
     def value(self) -> Any:
         return self._held.get(self._model.key)
 

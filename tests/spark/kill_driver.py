@@ -6,11 +6,13 @@ batches.  Ends with WORK/done when all are through.
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
 import flinkish.spark as fs
+from flinkish.common import OutputTag
 from tests.spark.functions import LATE, Silence
 from tests.spark.support import GROUPS, Source, settings, timed
 from tests.spark.traffic import OUT, SCHEMA
@@ -39,6 +41,22 @@ def session(work: Path) -> SparkSession:
     return spark
 
 
+def into_files(out: Path, *tags: OutputTag, prefix: str = "") -> Callable[..., None]:
+    """What writes a file for each micro-batch, with the main output and those of the tags."""
+
+    def write(batch: int, *frames: DataFrame) -> None:
+        names = ["", *(tag.tag_id for tag in tags)]
+        rows = {
+            name: [list(row) for row in frame.collect()]
+            for name, frame in zip(names, frames, strict=True)
+        }
+        hidden = out / f".{prefix}{batch:03}"
+        hidden.write_text(json.dumps(rows, default=str))
+        hidden.rename(out / f"{prefix}{batch:03}.json")
+
+    return write
+
+
 def main(work: Path, what: str) -> None:
     spark = session(work)
     keyed = timed(Source(spark, work / "in", SCHEMA).stream(), 1000).key_by("key")
@@ -50,16 +68,8 @@ def main(work: Path, what: str) -> None:
     else:
         stream = keyed.process(Silence(), schema=OUT, max_parallelism=GROUPS, state=state)
     late_tag = LATE_ROWS if what == "windows" else LATE
-
-    def write(batch: int, main: DataFrame, late: DataFrame) -> None:
-        rows = {"": [list(row) for row in main.collect()]}
-        rows["late"] = [list(row) for row in late.collect()]
-        hidden = work / "out" / f".{batch:03}"
-        hidden.write_text(json.dumps(rows, default=str))
-        hidden.rename(work / "out" / f"{batch:03}.json")
-
     (work / "out").mkdir(exist_ok=True)
-    writer = stream.foreach_batch(write, late_tag).option(
+    writer = stream.foreach_batch(into_files(work / "out", late_tag), late_tag).option(
         "checkpointLocation", str(work / "checkpoint")
     )
     writer.trigger(availableNow=True).start().awaitTermination()

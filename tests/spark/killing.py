@@ -13,18 +13,25 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
+from flinkish.common.elements import MIN_TIMESTAMP
 from tests.spark.conftest import worker_environment
 
 T = TypeVar("T")
 
 
 def kill_now_and_then(
-    program: Sequence[str], work: Path, chance: random.Random, kills: int, longest_s: float
+    program: Sequence[str],
+    work: Path,
+    chance: random.Random,
+    kills: int,
+    longest_s: float,
+    most: int = 2,
 ) -> int:
     """Run a module and its arguments until WORK/done is there; how often it was killed.
 
     It writes a file into WORK/out for each micro-batch.  It is killed, `kills` times, somewhere in
-    the batches after those that were finished before, up to ``longest_s`` after the last seen.
+    the batches after those that were finished before, when 1 to ``most`` more have been seen, up
+    to ``longest_s`` after the last.
     """
     out, log = work / "out", work / "log"
     deaths = 0
@@ -39,7 +46,7 @@ def kill_now_and_then(
             )
         try:
             if deaths < kills:
-                goal = len(list(out.glob("*.json"))) + chance.randrange(1, 3)
+                goal = len(list(out.glob("*.json"))) + chance.randint(1, most)
                 wait(driver, lambda goal=goal: len(list(out.glob("*.json"))) >= goal)
                 time.sleep(chance.random() * longest_s)
             else:
@@ -51,16 +58,18 @@ def kill_now_and_then(
     return deaths
 
 
-def cut(work: Path, batches: Sequence[Sequence[T]]) -> list[list[T]]:
-    """What the source gave to each micro-batch but the trailing one; batches are files in WORK/in.
+def cut(
+    checkpoint: Path, inputs: Path, batches: Sequence[Sequence[T]], source: int = 0
+) -> list[list[T]]:
+    """What a source gave to each micro-batch but the trailing one.
 
+    The batches are the files of a directory, ``source`` says which of the query's sources it is.
     Killed between writing the source's own log and the query's, Spark puts that file and the next
     one into one micro-batch when it is started again, and the larger one first.
     """
-    sizes = [file.stat().st_size for file in sorted((work / "in").glob("*.json"))]
-    logs = (work / "checkpoint" / "offsets").glob("[0-9]*")
-    texts = [log.read_text() for log in sorted(logs, key=lambda log: int(log.name))]
-    ends = [0, *(json.loads(text.splitlines()[2])["logOffset"] + 1 for text in texts)]
+    sizes = [file.stat().st_size for file in sorted(inputs.glob("*.json"))]
+    planned = _planned(checkpoint)
+    ends = [0, *(json.loads(lines[2 + source])["logOffset"] + 1 for lines in planned)]
     assert ends[-2:] == [len(batches)] * 2, "the last micro-batch is one without rows"
     return [
         [
@@ -70,6 +79,23 @@ def cut(work: Path, batches: Sequence[Sequence[T]]) -> list[list[T]]:
         ]
         for start, stop in pairwise(ends[:-1])
     ]
+
+
+def marks(checkpoint: Path) -> list[int]:
+    """The watermark (Flink's, ms) that each micro-batch saw, the trailing one too.
+
+    When it is started again, Spark forgets how far each of several streams had come; the lower of
+    them may then rise later than it would have.
+    """
+    seen = [json.loads(lines[1])["batchWatermarkMs"] for lines in _planned(checkpoint)]
+    assert seen == sorted(seen)
+    return [mark - 1 if mark else MIN_TIMESTAMP for mark in seen]
+
+
+def _planned(checkpoint: Path) -> list[list[str]]:
+    """What Spark planned for each micro-batch: a version, settings, the end of each source."""
+    logs = sorted((checkpoint / "offsets").glob("[0-9]*"), key=lambda log: int(log.name))
+    return [log.read_text().splitlines() for log in logs]
 
 
 def wait(driver: "subprocess.Popen[bytes]", until: Callable[[], bool]) -> None:

@@ -12,6 +12,8 @@ from typing import Any
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from flinkish.common import Duration, OutputTag, WatermarkStrategy
 from flinkish.spark import DataStream, ProcessedStream, StateSettings
@@ -90,19 +92,26 @@ def run(
         after_batch(batch)
 
     writer = stream.foreach_batch(write, *tags).option("checkpointLocation", str(checkpoint))
-    writer = writer.trigger(availableNow=True)
-    for attempt in range(3):
-        outcome.query = query = writer.start()
+    outcome.query = start(writer.trigger(availableNow=True))
+    outcome.query.awaitTermination()
+    outcome.statistics = stream.statistics(outcome.query)
+    return outcome
+
+
+def start(writer: DataStreamWriter) -> StreamingQuery:
+    """A query that has ended, or gone through one micro-batch."""
+    for attempt in range(5):
+        query = writer.start()
         try:
-            query.awaitTermination()
+            while not query.recentProgress and not query.awaitTermination(0.1):
+                pass
             break
         except StreamingQueryException as error:
             # Before its first batch a query starts a worker and waits 10 s for it, whatever one
             # sets; a machine that is busy enough takes longer.
-            if "worker failed to connect back" not in str(error) or attempt == 2:
+            if "worker failed to connect back" not in str(error) or attempt == 4:
                 raise
-    outcome.statistics = stream.statistics(query)
-    return outcome
+    return query
 
 
 def tuples(file: Path) -> dict[str, list[tuple[Any, ...]]]:

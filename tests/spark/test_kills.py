@@ -90,7 +90,7 @@ def test_killed_drivers(tmp_path: Path) -> None:
     deaths = kill_now_and_then(program, tmp_path, chance, KILLS, 1.5)
     assert deaths == KILLS
     found = Outcome(batches={int(file.stem): tuples(file) for file in out.glob("*.json")})
-    _, given = expected(Silence(), cut(tmp_path, batches), 1000)
+    _, given = expected(Silence(), cut(tmp_path / "checkpoint", tmp_path / "in", batches), 1000)
     check(found, given, "late")
     tables = list((tmp_path / "tables").glob("*/*/*/*/*"))
     assert len(tables) == len({table.parent for table in tables}) == GROUPS
@@ -105,7 +105,7 @@ def test_killed_drivers_of_windows(tmp_path: Path) -> None:
     program = ["tests.spark.kill_driver", str(tmp_path), "windows"]
     assert kill_now_and_then(program, tmp_path, random.Random(43), KILLS, 1.5) == KILLS
     found = {int(file.stem): tuples(file) for file in (tmp_path / "out").glob("*.json")}
-    batches = cut(tmp_path, batches)
+    batches = cut(tmp_path / "checkpoint", tmp_path / "in", batches)
     given, late = windows_expected(WindowModel(SESSIONS), batches, 1000)
     assert sorted(found) == list(range(len(given)))
     for batch, wanted in enumerate(given):

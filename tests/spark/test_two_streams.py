@@ -1,6 +1,5 @@
 """Two streams with one operator: joined, connected, and one reduced."""
 
-import random
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,7 @@ from flinkish.common.errors import (
     UnsupportedOperationError,
 )
 from flinkish.spark import DataStream
-from tests.spark.killing import kill_now_and_then
-from tests.spark.support import GROUPS, run, timed, tuples
+from tests.spark.support import GROUPS, run, timed
 from tests.spark.two_streams import (
     LATE_ORDERS,
     LATE_PAYMENTS,
@@ -148,31 +146,6 @@ def timed_rows(order: str) -> list[Any]:
     if order == "timestamp":
         return [("a", 1, 500, "m1"), ("a", 5, 500, "order")]
     return [("a", 5, 100, "order"), ("a", 5, 500, "m1")]
-
-
-def test_kills_leave_no_trace_in_a_connection(tmp_path: Path) -> None:
-    """Exactly once, through kill -9 of the driver."""
-    orders, payments = random_batches(5, 6, 40, keys=12), random_batches(6, 6, 40, keys=12)
-    sources(None, tmp_path / "in", orders, payments)  # type: ignore[arg-type]
-    chance = random.Random(7)
-    program = ("tests.spark.kill_two_streams", str(tmp_path))
-    assert kill_now_and_then(program, tmp_path, chance, 2, 2.0) == 2
-    found = [tuples(file) for file in sorted((tmp_path / "out").glob("*.json"))]
-    rows = [row for outputs in found for row in outputs[""]]
-    for side, what in ((orders, 1), (payments, 2)):
-        wanted = sum(n for batch in side for _, n, _ in batch)
-        last: dict[str, int] = {}
-        for row in rows:
-            last[row[0]] = max(last.get(row[0], 0), row[what])
-        assert sum(last.values()) == wanted
-    assert sum(row[3] == "order" for row in rows) == 240
-    assert sum(row[3].startswith("m") for row in rows) == 240
-    timers = {(key, at) for batch in orders for key, _, at in batch}
-    due = [row for row in rows if row[3] == "timer"]
-    assert 0.5 * len(timers) < len(due) <= len(timers)
-    assert sorted(row[0] for outputs in found for row in outputs["side"]) == sorted(
-        n for batch in payments for _, n, _ in batch
-    )
 
 
 def test_reduce(spark: SparkSession, tmp_path: Path) -> None:

@@ -16,25 +16,10 @@ from flinkish.windowing import (
 from tests.models.vector_windows import ModelWindows
 from tests.spark.support import Source, run, timed, watermarks
 from tests.spark.traffic import SCHEMA, feed, random_batches
-from tests.spark.windowed import LATE_ROWS
+from tests.spark.windowed import LATE_ROWS, modelled
 
 AGGREGATES = [Count(), Sum("n"), Max("n"), First("n")]
 BOUND = 1000
-
-
-def modelled(assigner: WindowAssigner, lateness: int, batches: list[Any]) -> tuple[Any, Any]:
-    """Rows of each batch and of the trailing one; times of late rows."""
-    model = ModelWindows(assigner, BuiltInAggregates([Count(), Sum("n"), Max("n")]), lateness)
-    given = []
-    marks = watermarks([[row["at"] for row in rows] for rows in batches], BOUND)
-    for rows, mark in zip([*batches, []], marks, strict=True):
-        if mark is not None:
-            model.advance(mark)
-        for row in rows:
-            model.process(row["key"], row, row["at"])
-        given.append(sorted((k, b, e, *results) for k, b, e, results in model.output))
-        model.output.clear()
-    return given, sorted((key, time) for key, _, time in model.late)
 
 
 def millis(at: Any) -> int:
@@ -67,7 +52,8 @@ def test_streams(
     stream = windowed.aggregate(AGGREGATES)
     assert "by columns" in stream.explain()
     outcome = run(stream, tmp_path / "checkpoint", *tags)
-    given, late = modelled(assigner, lateness, batches)
+    marks = watermarks([[row["at"] for row in rows] for rows in batches], BOUND)
+    given, late = modelled(assigner, lateness, batches, marks, Count(), Sum("n"), Max("n"))
     for batch, wanted in enumerate(given):
         found = outcome.batches.get(batch, {"": []})[""]
         assert (

@@ -1,11 +1,12 @@
 """Windows that the tests run on Spark, and what the model makes of them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from flinkish.common import OutputTag
-from flinkish.functions import ProcessWindowFunction
-from flinkish.windowing import EventTimeSessionWindows
+from flinkish.functions import BuiltInAggregate, BuiltInAggregates, ProcessWindowFunction
+from flinkish.windowing import EventTimeSessionWindows, WindowAssigner
+from tests.models.vector_windows import ModelWindows
 from tests.models.window_operator import WindowModel
 from tests.spark.support import watermarks
 
@@ -33,3 +34,26 @@ def expected(model: WindowModel, batches: list[Any], bound: int) -> tuple[list[A
             model.process(row["key"], row["n"], row["at"])
         given.append(model.take())
     return given, sorted(model.late)
+
+
+def modelled(
+    assigner: WindowAssigner,
+    lateness: int,
+    batches: list[list[dict[str, Any]]],
+    marks: Sequence[int | None],
+    *aggregates: BuiltInAggregate,
+) -> tuple[list[list[Any]], list[tuple[str, int]]]:
+    """Windows of aggregates: rows of each batch and of the trailing one; times of late rows.
+
+    ``marks`` are the watermarks that these see.
+    """
+    model = ModelWindows(assigner, BuiltInAggregates(aggregates), lateness)
+    given = []
+    for rows, mark in zip([*batches, []], marks, strict=True):
+        if mark is not None:
+            model.advance(mark)
+        for row in rows:
+            model.process(row["key"], row, row["at"])
+        given.append(sorted((k, b, e, *results) for k, b, e, results in model.output))
+        model.output.clear()
+    return given, sorted((key, time) for key, _, time in model.late)

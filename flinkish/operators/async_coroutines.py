@@ -109,7 +109,6 @@ class CoroutineInvoker(Invoker):
     def close(self, calls: Iterable[AsyncCall]) -> None:
         """As declared; calls that go on in spite of it are left behind, with a warning."""
         try:
-            self._inbox.clear()
             loop = self._loop
             left = 0 if loop is None else loop.run(self._stop(list(calls)), 2 * PATIENCE)
             if left:
@@ -214,6 +213,7 @@ class CoroutineInvoker(Invoker):
             task.cancel()
 
     async def _stop(self, calls: list[AsyncCall]) -> int:
+        self._inbox.clear()  # here, since a task looks whether there is one, and then takes it
         tasks = [call.task for call in calls if call.task is not None and not call.task.done()]
         for task in tasks:
             task.cancel()

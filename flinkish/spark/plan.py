@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from flinkish.common.typeinfo import TypeInformation
+from flinkish.operators.broadcast import Broadcast
 from flinkish.operators.interval_join import JoinDefinition
 from flinkish.operators.window_definition import WindowDefinition
 from flinkish.spark.control_plane import PlaneHandle
@@ -97,6 +98,8 @@ class OperatorPlan:
         """The class of the function, for messages."""
         if self.window is not None:
             return self.window.name
+        if isinstance(self.function, Broadcast):
+            return type(self.function.function).__name__
         return type(self.function if self.join is None else self.join.function).__name__
 
     @property

@@ -96,6 +96,7 @@ def test_rows_without_keys(tmp_path: Path) -> None:
     second = plan(None, OUT, tmp_path, **settings)
     function = NonKeyedBroadcast(Above(), [MOST])
     both = plan(function, OUT, tmp_path, second=second, **settings)
+    assert both.function_name == "Above", "errors name what the user wrote"
 
     def packed(number: int, ns: list[int]) -> list[tuple[int, bytes]]:
         at = pa.array([5] * len(ns), pa.timestamp("us", "UTC"))

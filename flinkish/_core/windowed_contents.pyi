@@ -19,10 +19,10 @@ class WindowContents:
 class ElementContents(WindowContents):
     """All elements of a window."""
 
+@disjoint_base
 class FoldedContents(WindowContents):
     """One value that stands for all elements of a window; a base class."""
 
-@disjoint_base
 class ReducedContents(FoldedContents):
     """The elements of a window, reduced to one."""
 

@@ -24,8 +24,8 @@
 #   R7  What fails while bytes are taken in ends the connection, as it does on the I/O thread; so does
 #       a signal handler that raises just then, in a main thread that reads.
 #
-# Ownership: the bell is made for the first borrower and closed by __dealloc__; epoll and the socket
-# belong to the I/O thread and the connection.
+# Ownership: a bell belongs to the borrower, and is kept for the next one of any connection; epoll
+# and the socket belong to the I/O thread and the connection.
 
 from libc.stdint cimport int64_t, uint32_t
 
@@ -37,7 +37,7 @@ cdef class Reading:
     cdef FrameSink sink
     cdef int epoll
     cdef int fd
-    cdef int bell                 # -1 before it is needed
+    cdef int bell                 # the borrower's, -1 when there is none
     cdef uint32_t generation
     cdef unsigned long holder     # the thread that borrowed, 0 when nobody did
     cdef bint may_lend            # the peer has proved itself, and nothing is to be decrypted
@@ -63,4 +63,4 @@ cdef class Reading:
 
     cdef int _take_in(self) except -1
     cdef int _watch(self) noexcept
-    cdef int _make_bell(self) noexcept
+    cdef int _take_bell(self) except -2

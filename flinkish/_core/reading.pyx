@@ -47,6 +47,9 @@ cdef extern from * nogil:
 
 segment_raise(fork_watch())
 
+cdef list _bells = []             # that nobody needs now: there are as many as were lent at a time
+cdef uint32_t _generation = 0     # of forks: a child's bells are not its parent's
+
 cdef enum:
     PIECE = 131072            # bytes that a borrower takes in at once; they lie on its stack
 
@@ -68,10 +71,6 @@ cdef class Reading:
         self.epoll = epoll
         self.fd = fd
         self.generation = fork_generation()
-
-    def __dealloc__(self):
-        if self.bell >= 0:
-            close(self.bell)
 
     # --- for the I/O thread
 
@@ -119,24 +118,32 @@ cdef class Reading:
         cdef bint mine = False
         if not self.may_lend or self.generation != fork_generation():
             return False
-        if self.bell < 0 and self._make_bell() < 0:
+        if self.busy:
             return False
+        cdef int bell = self._take_bell()
+        if bell < 0:
+            return False    # no descriptor is free
         with cython.critical_section(self):
             if not self.busy and not self.over and not self.failed:
                 mine = self.busy = True
                 self.holder = PyThread_get_thread_ident()
+                self.bell = bell
                 self.loans += 1
                 self._watch()
+        if not mine:
+            _bells.append(bell)
         return mine
 
-    cdef int _make_bell(self) noexcept:
-        cdef int made = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), spare = made
-        with cython.critical_section(self):
-            if self.bell < 0:
-                self.bell, spare = made, -1
-        if spare >= 0:
-            close(spare)
-        return self.bell
+    cdef int _take_bell(self) except -2:
+        global _generation
+        if _generation != fork_generation():
+            _generation = fork_generation()
+            while _bells:
+                close(_bells.pop())
+        try:
+            return _bells.pop()
+        except IndexError:
+            return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
 
     cdef bint read_on(self, int64_t nanos) except -1:
         cdef int found, ms = <int>((nanos + 999_999) // 1_000_000)
@@ -184,12 +191,19 @@ cdef class Reading:
 
     cdef int give_back(self) except -1:
         cdef bint ends
+        cdef int bell
+        cdef uint64_t rings
         with cython.critical_section(self):
+            bell, self.bell = self.bell, -1
+            if self.rung:
+                self.rung = False
+                eventfd_read(bell, &rings)
             self.busy = False
             self.holder = 0
             ends = self.over or self.failed
             if not ends:
                 self._watch()
+        _bells.append(bell)
         if ends:
             self.connection.fail_later(self.error)
         return 0

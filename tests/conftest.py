@@ -3,7 +3,6 @@
 import os
 import random
 import signal
-import sys
 import threading
 import time
 import zlib
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import flinkish
+from tests.processes import python_path
 
 # The default repeats itself exactly, run after run; `--hypothesis-profile=soak` explores.
 settings.register_profile("default", derandomize=True, deadline=None, print_blob=True)
@@ -42,7 +42,7 @@ def pytest_report_header() -> str:
 @pytest.fixture(scope="session")
 def environment() -> dict[str, str]:
     """Variables with which a Python process imports as this one does."""
-    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return os.environ | {"PYTHONPATH": python_path()}
 
 
 @pytest.fixture

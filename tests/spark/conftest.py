@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import flinkish.spark as fs
+from tests.processes import python_path
 
 HERE = Path(__file__).parent
 
@@ -58,7 +59,7 @@ WITHOUT_SPARK = (
 def worker_environment() -> dict[str, str]:
     """Variables with which Spark's Python workers import as this process does."""
     return {
-        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        "PYTHONPATH": python_path(),
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
     }

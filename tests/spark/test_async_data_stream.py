@@ -1,24 +1,21 @@
 """Asynchronous calls between operators of a stream: results have the time of their rows."""
 
 import asyncio
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from flinkish.common import Row, Time, Types
-from flinkish.common.elements import MIN_TIMESTAMP
+from flinkish.common import Time, Types
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
 from flinkish.datastream import AsyncDataStream
 from flinkish.datastream.functions import AsyncFunction, AsyncRetryStrategy
 from flinkish.spark import DataStream, ProcessedStream
-from tests.models.keyed_process import KeyedProcessModel
 from tests.spark.async_functions import Flaky
 from tests.spark.functions import Silence
-from tests.spark.support import GROUPS, Source, run, timed, watermarks
-from tests.spark.test_chained import TOTALS, Totals, rows_of
+from tests.spark.support import GROUPS, Source, run, timed
+from tests.spark.test_chained import TOTALS, Totals, check_chain
 from tests.spark.traffic import OUT, SCHEMA, feed, random_batches
 
 
@@ -50,23 +47,7 @@ def test_event_time_passes_through(spark: SparkSession, tmp_path: Path) -> None:
     source = Source(spark, tmp_path / "in", SCHEMA)
     batches = random_batches(62, batches=3, rows=60, keys=14)
     feed(source, batches)
-    outcome = run(chain(timed(source.stream(), 1000)), tmp_path / "checkpoint")
-
-    first = KeyedProcessModel(Silence(), lambda row: row.key)
-    second = KeyedProcessModel(Totals(), lambda row: row.n)
-    marks = watermarks([[row["at"] for row in rows] for rows in batches], 1000)
-    for number, (rows, mark) in enumerate(zip([*batches, []], marks, strict=True)):
-        watermark = MIN_TIMESTAMP if mark is None else mark
-        before = rows_of(first.batch([], watermark))
-        elements = [(Row(key=row["key"], n=row["n"]), row["at"]) for row in rows]
-        after = rows_of(first.batch(elements, watermark))
-        for value, at in before:
-            second.element(value, at)
-        wanted = second.batch(after, watermark)
-        found = Counter(outcome.batches[number][""])
-        assert found == Counter(value for _, value, _ in wanted), f"batch {number}"
-    assert second.counts["timers_fired"] > 5
-    assert outcome.statistics["timers_fired"] == second.counts["timers_fired"]
+    check_chain(run(chain(timed(source.stream(), 1000)), tmp_path / "checkpoint"), batches)
 
 
 def test_streams_without_time(spark: SparkSession) -> None:

@@ -16,7 +16,7 @@ from flinkish.datastream.state import ValueStateDescriptor
 from flinkish.spark import DataStream, ProcessedStream
 from tests.models.keyed_process import KeyedProcessModel
 from tests.spark.functions import Silence
-from tests.spark.support import GROUPS, Source, run, timed, watermarks
+from tests.spark.support import GROUPS, Outcome, Source, run, timed, watermarks
 from tests.spark.traffic import OUT, SCHEMA, feed, random_batches
 
 NAMES = ("key", "what", "n", "at")
@@ -52,12 +52,8 @@ def rows_of(given: list[tuple[str, Any, int | None]]) -> list[tuple[Any, int | N
     return [(Row(**value), at) for value, at in named]
 
 
-def test_streams(spark: SparkSession, tmp_path: Path) -> None:
-    source = Source(spark, tmp_path / "in", SCHEMA)
-    batches = random_batches(61, batches=4, rows=60, keys=14)
-    feed(source, batches)
-    outcome = run(chain(timed(source.stream(), 1000)), tmp_path / "checkpoint")
-
+def check_chain(outcome: Outcome, batches: list[list[dict[str, Any]]]) -> None:
+    """Each micro-batch gave what two models, one behind the other, give."""
     first = KeyedProcessModel(Silence(), lambda row: row.key)
     second = KeyedProcessModel(Totals(), lambda row: row.n)
     marks = watermarks([[row["at"] for row in rows] for rows in batches], 1000)
@@ -76,6 +72,13 @@ def test_streams(spark: SparkSession, tmp_path: Path) -> None:
     assert second.counts["timers_fired"] > 5
     assert outcome.statistics["timers_fired"] == second.counts["timers_fired"]
     assert outcome.statistics["rows"] == second.counts["rows"]
+
+
+def test_streams(spark: SparkSession, tmp_path: Path) -> None:
+    source = Source(spark, tmp_path / "in", SCHEMA)
+    batches = random_batches(61, batches=4, rows=60, keys=14)
+    feed(source, batches)
+    check_chain(run(chain(timed(source.stream(), 1000)), tmp_path / "checkpoint"), batches)
 
 
 def test_batches(spark: SparkSession) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 
@@ -18,20 +16,10 @@ from flinkish.state import ValueStateDescriptor
 from tests.spark import async_functions as calls
 from tests.spark.support import GROUPS, Source, iso, run, timed
 from tests.spark.task_operators import ODD, Split
-from tests.spark.test_control_plane import SOON
+from tests.spark.test_control_plane import SOON, later, plane
 from tests.waiting import until
 
-
-@pytest.fixture
-def plane(spark: SparkSession) -> Iterator[fs.ControlPlane]:
-    with fs.ControlPlane(spark, heartbeat_interval=50) as plane:
-        yield plane
-
-
-@pytest.fixture
-def later() -> Iterator[Callable[..., Future[Any]]]:
-    with ThreadPoolExecutor(2) as pool:
-        yield pool.submit
+__all__ = ["later", "plane"]
 
 
 def numbers(spark: SparkSession, count: int) -> Any:

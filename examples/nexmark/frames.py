@@ -24,9 +24,12 @@ KINDS = {
 SIDE_ROWS = 10_000
 
 
-def batch(spark: SparkSession, nexmark: Nexmark, kind: str, events: int) -> DataFrame:
-    """The events of a kind among the first ``events`` of the stream."""
-    return _made(spark.range(events).withColumnRenamed("id", "value"), nexmark, kind)
+def batch(
+    spark: SparkSession, nexmark: Nexmark, kind: str, events: int, *, partitions: int
+) -> DataFrame:
+    """The events of a kind among the first ``events`` of the stream, in their order."""
+    numbers = spark.range(0, events, 1, partitions).withColumnRenamed("id", "value")
+    return _made(numbers, nexmark, kind)
 
 
 def stream(spark: SparkSession, nexmark: Nexmark, kind: str, *, per_batch: int) -> DataFrame:
@@ -49,8 +52,8 @@ def write_parquet(
 ) -> None:
     """The first ``events`` events, a folder per kind, in ``files`` files in order of arrival."""
     for kind in KINDS:
-        numbers = spark.range(0, events, 1, files).withColumnRenamed("id", "value")
-        _made(numbers, nexmark, kind).write.mode("overwrite").parquet(str(folder / kind))
+        made = batch(spark, nexmark, kind, events, partitions=files)
+        made.write.mode("overwrite").parquet(str(folder / kind))
 
 
 def side_table(spark: SparkSession) -> DataFrame:

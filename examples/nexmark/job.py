@@ -78,13 +78,13 @@ class Outcome:
     """
 
     query: str
-    events: int
     rows: int
     extra: int
     missing: int
     first_batch_s: float
     first_batch_at: float
     first_batch: int
+    first_events: int
     steady_events: int
     steady_s: float
     cores: float
@@ -173,7 +173,10 @@ def run(spark: SparkSession, inputs: Inputs, name: str, size: Size, work: Path) 
     if name in PROCESSING_TIME:
         query = writer.trigger(processingTime="1 second").start()
         wanted = inputs_rows(spark, work, "bid")
-        while query.isActive and counted(spark, sink.folder) < wanted:
+        # Not before the batches that are measured are done: counting takes time, too.
+        while query.isActive and (
+            max(sink.marks, default=-1) < size.batches - 1 or counted(spark, sink.folder) < wanted
+        ):
             query.awaitTermination(1)
         query.stop()
     else:
@@ -185,13 +188,13 @@ def run(spark: SparkSession, inputs: Inputs, name: str, size: Size, work: Path) 
     rows, extra, missing = compare(spark, name, sink.folder)
     return Outcome(
         query=name,
-        events=size.events,
         rows=rows,
         extra=extra,
         missing=missing,
         first_batch_s=begin.wall - started,
         first_batch_at=begin.wall,
         first_batch=first,
+        first_events=size.per_batch,
         steady_events=batches * size.per_batch,
         steady_s=end.wall - begin.wall,
         cores=(end.cpu - begin.cpu) / max(end.wall - begin.wall, 1e-9),

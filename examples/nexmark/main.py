@@ -124,7 +124,8 @@ def new_table() -> Table:
         "Cores × Time (s)",
         "Events/s per core",
         "Events/s",
-        "First batch (s)",
+        "Cold (s)",
+        "Cold events/s",
         "Rows out",
     ):
         table.add_column(column, justify="right")
@@ -144,6 +145,7 @@ def row(outcome: Outcome) -> list[str]:
         f"{events / (cores * seconds):,.0f}",
         f"{events / seconds:,.0f}",
         f"{outcome['first_batch_s']:.1f}",
+        f"{outcome['first_events'] / outcome['first_batch_s']:,.0f}",
         f"{outcome['rows']:,}",
         verdict(outcome),
     ]
@@ -155,11 +157,14 @@ def main(given: list[str] | None = None) -> int:
     console = Console()
     if not console.is_terminal:
         console = Console(width=140)
-    shutil.rmtree(asked.out, ignore_errors=True)
-    asked.out.mkdir(parents=True)
+    for earlier in ("all", "killed"):
+        shutil.rmtree(asked.out / earlier, ignore_errors=True)
+    asked.out.mkdir(parents=True, exist_ok=True)
+    log = asked.out / "log"
+    log.unlink(missing_ok=True)
     console.print(
         f"{asked.events:,} events ({asked.rate:,} a second of event time), "
-        f"{asked.per_batch:,} a micro-batch; Spark's messages go to {asked.out / 'log'}"
+        f"{asked.per_batch:,} a micro-batch; Spark's messages go to {log}"
     )
     table, good = new_table(), True
     for outcome in outcomes(start(asked, asked.out / "all", *asked.queries)):
@@ -168,8 +173,8 @@ def main(given: list[str] | None = None) -> int:
         console.print(f"{outcome['query']}: {verdict(outcome)}")
     console.print(table)
     console.print(
-        "Time, cores and rates are of the batches behind the first; cores are those that Spark's "
-        "JVM and its Python workers kept busy."
+        "Time, cores and rates are of the batches behind the first, cold is the first, from the "
+        "query's start on; cores are those that Spark's JVM and its Python workers kept busy."
     )
     if asked.kill != "none":
         (asked.out / "killed").mkdir()

@@ -1,12 +1,9 @@
 """The demonstration on real flights, on a month of some aircraft, and the parts it stands on."""
 
 import io
-import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import datetime, timezone
-from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,11 +14,11 @@ from rich.console import Console
 
 import tests
 from flinkish.testing import ProcessFunctionTestHarnesses
+from tests.spark import demos
 
 pytestmark = pytest.mark.spark
 
 ROOT = Path(tests.__file__).resolve().parents[1]
-DEMO = ROOT / "examples" / "flights"
 # Flights of January by every 80th aircraft, by six that fly to Honolulu, by some that were
 # diverted, and a quarter of those that were cancelled before they had an aircraft.
 JANUARY = ROOT / "tests" / "spark" / "flights_of_january.csv"
@@ -30,27 +27,16 @@ DAY = 86_400_000
 
 @pytest.fixture
 def part(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Import modules of the demonstration, whose names are too common to keep."""
-    monkeypatch.syspath_prepend(DEMO)
-    names = {path.stem for path in DEMO.glob("*.py")}
-    assert not names & set(sys.modules)
-    yield import_module
-    for name in names:
-        sys.modules.pop(name, None)
+    with demos.parts("flights", monkeypatch) as modules:
+        yield modules
 
 
-def demo(out: Path, *options: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, str(DEMO / "main.py"), "--csv", str(JANUARY), "--out", str(out), *options],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-
-
-def test_the_stream_gives_what_pandas_gives(tmp_path: Path, part: Any) -> None:
-    done = demo(tmp_path / "out", "--days-per-batch", "4", "--threshold-days", "5")
+def test_the_stream_gives_what_pandas_gives(
+    tmp_path: Path, environment: dict[str, str], part: Any
+) -> None:
+    options = ["--csv", str(JANUARY), "--out", str(tmp_path / "out")]
+    options += ["--days-per-batch", "4", "--threshold-days", "5"]
+    done = demos.run("flights", environment, *options)
     assert done.returncode == 0, done.stdout + done.stderr
     check, data = part("check"), part("data")
     flights = data.read_flights(JANUARY)

@@ -1,29 +1,30 @@
 """The auction's events, and the demonstration that answers Nexmark's queries over them."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 
-import tests
+from tests.spark import demos
 
 pytestmark = pytest.mark.spark
 
-DEMO = Path(tests.__file__).resolve().parents[1] / "examples" / "nexmark"
 NUMBERS = np.arange(200_000)
 
 
 @pytest.fixture
-def generator(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.syspath_prepend(DEMO)
-    yield import_module("generator")
-    sys.modules.pop("generator")
+def part(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    with demos.parts("nexmark", monkeypatch) as modules:
+        yield modules
+
+
+@pytest.fixture
+def generator(part: Any) -> Any:
+    return part("generator")
 
 
 def test_of_fifty_events_one_is_a_person_and_three_are_auctions(generator: Any) -> None:
@@ -78,18 +79,34 @@ def test_a_stream_without_pace_is_refused(generator: Any) -> None:
         generator.Nexmark(rate=0)
 
 
-def demo(*options: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, str(DEMO / "main.py"), *options],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True,
-        text=True,
-        timeout=600,
+def test_frames_and_streams_have_the_same_events(
+    spark: SparkSession, tmp_path: Path, part: Any, generator: Any
+) -> None:
+    frames, nexmark = part("frames"), generator.Nexmark(seed=3)
+    for kind in ("person", "auction", "bid"):
+        want = nexmark.of_kind(kind, np.arange(2_000))
+        assert frames.batch(spark, nexmark, kind, 2_000, partitions=3).toArrow() == pa.table(want)
+    writer = (
+        frames.stream(spark, nexmark, "bid", per_batch=1_000)
+        .writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .option("path", str(tmp_path / "out"))
+        .trigger(availableNow=True)
     )
+    for batch in range(2):
+        query = writer.start()
+        query.awaitTermination()
+        assert query.lastProgress["batchId"] == batch
+    streamed = spark.read.parquet(str(tmp_path / "out")).collect()
+    wanted = frames.batch(spark, nexmark, "bid", 2_000, partitions=1).collect()
+    assert sorted(streamed) == sorted(wanted)
 
 
-def test_queries_give_what_spark_sql_gives_and_so_does_one_that_was_killed(tmp_path: Path) -> None:
-    done = demo(
+def test_queries_give_what_spark_sql_gives_and_so_does_one_that_was_killed(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    done = demos.run(
+        "nexmark",
+        environment,
         *("--events=40000", "--per-batch=20000", "--rate=1000", "--out", str(tmp_path / "out")),
         *("--queries=q5 q11 q16", "--kill=q8"),
     )
@@ -98,7 +115,7 @@ def test_queries_give_what_spark_sql_gives_and_so_does_one_that_was_killed(tmp_p
     assert "All equal." in done.stdout
 
 
-def test_an_unknown_query_is_named(tmp_path: Path) -> None:
-    done = demo("--queries=q3", "--out", str(tmp_path))
+def test_an_unknown_query_is_named(tmp_path: Path, environment: dict[str, str]) -> None:
+    done = demos.run("nexmark", environment, "--queries=q3", "--out", str(tmp_path))
     assert done.returncode == 2
     assert "there is no query q3; there are q0 q1" in done.stderr

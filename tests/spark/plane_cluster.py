@@ -1,4 +1,4 @@
-"""A driver on a cluster: ``python -m tests.spark.plane_cluster WORK``; writes WORK/found.json.
+"""A driver: ``python -m tests.spark.plane_cluster MASTER WORK``; writes WORK/found.json.
 
 Its workers are not used again: each ends with its task.
 """
@@ -17,9 +17,11 @@ from tests.spark.test_control_plane import through
 from tests.waiting import until
 
 
-def main(work: Path) -> None:
-    os.environ["PYSPARK_SUBMIT_ARGS"] = "--conf spark.python.worker.reuse=false pyspark-shell"
-    spark = session("local-cluster[2,1,1024]", work)
+def main(master: str, work: Path) -> None:
+    conf = ("python.worker.reuse=false", "executor.cores=1", "executor.memory=512m")
+    settings = " ".join(f"--conf spark.{setting}" for setting in conf)
+    os.environ["PYSPARK_SUBMIT_ARGS"] = f"{settings} pyspark-shell"
+    spark = session(master, work)
     with fs.ControlPlane(spark, heartbeat_interval=50) as plane, ThreadPoolExecutor(1) as pool:
         lost: list[str] = []
         plane.on_worker_lost(lost.append)
@@ -44,4 +46,4 @@ def main(work: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(sys.argv[1], Path(sys.argv[2]))

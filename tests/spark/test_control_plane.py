@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +18,6 @@ import flinkish.spark as fs
 from flinkish.common.errors import RecipientUnreachableError
 from tests.checkout import examples, says_what_it_says
 from tests.spark import plane_functions as functions
-from tests.spark.conftest import worker_environment
 from tests.spark.support import Source
 from tests.waiting import until
 
@@ -203,25 +199,6 @@ def test_finish_a_stream(spark: SparkSession, plane: fs.ControlPlane, tmp_path: 
     assert finishing == [0]
     assert not query.isActive
     assert sorted(p.name for p in (tmp_path / "checkpoint/commits").glob("[0-9]*")) == ["0"]
-
-
-def test_a_cluster(tmp_path: Path) -> None:
-    """Executors of their own; one of their workers is killed."""
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "tests.spark.plane_cluster", str(tmp_path)],
-        env=os.environ | worker_environment() | {"SPARK_WORKER_DIR": str(tmp_path / "work")},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr[-6000:]
-    found = json.loads((tmp_path / "found.json").read_text())
-    assert sorted(partition for _, partition in found["running"]) == [0, 1]
-    assert len({pid for pid, _ in found["running"]}) == 2
-    assert found["killed"] in found["lost"]
-    assert len(found["lost"]) == 3, "the others are gone with their tasks"
-    assert found["count"] == 20
-    assert found["counters"] == {"0": {"rows_in": 10}, "1": {"rows_in": 10}}
 
 
 def test_the_example_of_the_document(

@@ -1,0 +1,58 @@
+"""The control plane where workers are not the driver's: clusters, and Spark Connect."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.processes import ran
+from tests.spark.conftest import worker_environment
+from tests.spark.daemons import standalone
+
+
+@contextmanager
+def local_cluster(work: Path) -> Iterator[str]:
+    """Its executors are processes of the driver's own."""
+    yield "local-cluster[2,1,1024]"
+
+
+@contextmanager
+def daemons(work: Path) -> Iterator[str]:
+    """A master and a worker that were there before the driver."""
+    with standalone(work, cores=2, memory="1g") as master:
+        yield master
+
+
+@pytest.mark.parametrize("cluster", [local_cluster, daemons])
+def test_a_cluster(tmp_path: Path, cluster: Callable[[Path], AbstractContextManager[str]]) -> None:
+    """Executors of their own; one of their workers is killed."""
+    env = os.environ | worker_environment() | {"SPARK_WORKER_DIR": str(tmp_path / "work")}
+    with cluster(tmp_path) as master:
+        ran("-W", "ignore", "-m", "tests.spark.plane_cluster", master, str(tmp_path), env=env)
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert sorted(partition for _, partition in found["running"]) == [0, 1]
+    assert len({pid for pid, _ in found["running"]}) == 2
+    assert found["killed"] in found["lost"]
+    assert len(found["lost"]) == 3, "the others are gone with their tasks"
+    assert found["count"] == 20
+    assert found["counters"] == {"0": {"rows_in": 10}, "1": {"rows_in": 10}}
+
+
+def test_connect(tmp_path: Path) -> None:
+    """A session of a server says what is lost; a plane that is told its host works there, too."""
+    env = os.environ | worker_environment()
+    ran("-W", "ignore", "-m", "tests.spark.plane_connect", str(tmp_path), env=env)
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["session"].startswith("pyspark.sql.connect.")
+    for refusal in (found["given"], found["active"]):
+        assert "on Spark Connect and serverless services they cannot" in refusal
+        for lost in ("registration of workers", "live counters", "cancel and drain", "settings"):
+            assert lost in refusal
+        assert "ControlPlane(host=...)" in refusal
+    assert found["count"] == 20
+    assert found["counters"] == {"0": {"rows": 10}, "1": {"rows": 10}}

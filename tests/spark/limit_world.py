@@ -45,9 +45,13 @@ class World:
         return int(self.chance.expovariate(1 / self.latency_ms) * longer * MS) + 20_000
 
     def lag(self) -> int:
-        """How late an event loop wakes up: by a tenth of a ms, one in a thousand times by 20."""
-        late_ms = 20.0 if self.chance.random() < 0.001 else 0.1
-        return int(self.chance.expovariate(1 / late_ms) * MS)
+        """How late an event loop wakes up, by the way."""
+        return int(self.chance.expovariate(1 / 0.1) * MS)
+
+    def stall(self) -> tuple[int, int]:
+        """When an event loop stands still next, and for how long: every other second, for 20 ms."""
+        wait, length = self.chance.expovariate(1 / 2.0) * S, self.chance.expovariate(1 / 20) * MS
+        return self.now + int(wait), int(length)
 
     def worker(self, **options: float) -> Worker:
         worker = Worker(self, f"w{len(self.workers)}", **options)
@@ -74,6 +78,7 @@ class Worker:
         self._apart = world.chance.randrange(-(10**15), 10**15)
         self._drift = 1 + world.chance.uniform(-5e-5, 5e-5)
         self._wakes = 0
+        self._stall = world.stall()
         self._latest = 0  # when the last of its requests arrives
 
     def clock(self) -> int:
@@ -106,7 +111,12 @@ class Worker:
         if wake < NEVER:
             wait = int((wake - self.clock()) / self._drift)
             number = self._wakes
-            world.at(world.now + max(wait, 0) + world.lag(), lambda: self._wake(number))
+            at = world.now + max(wait, 0) + world.lag()
+            begin, length = self._stall
+            if at >= begin:
+                at += length
+                self._stall = world.stall()
+            world.at(at, lambda: self._wake(number))
 
     def die(self) -> None:
         self.alive = False
@@ -114,7 +124,6 @@ class Worker:
     def leave(self) -> None:
         if self.alive:
             self.alive = False
-            self.lease.drop()
             world, lease = self.world, self.lease
             unused = lease.drop()
             world.at(

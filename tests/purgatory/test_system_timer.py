@@ -61,7 +61,7 @@ def test_advance_clock_waits_for_one_bucket(timer: SystemTimer) -> None:
     assert not timer.advance_clock(0)
     assert not timer.advance_clock(1)
     ran: list[object] = []
-    timer.add(Recorded(20, "a", ran))
+    timer.add(Recorded(300, "a", ran))
     assert not timer.advance_clock(0)
     assert timer.advance_clock(30_000)
     assert not timer.advance_clock(0)

@@ -1,15 +1,16 @@
 """A program that is killed: several operators over two directories of micro-batches, at once.
 
-Run as ``python -m tests.spark.kill_operators WORK connect join broadcast columns``, or with some of
-these; WORK/in holds the batches, WORK/out gets a file for each query and micro-batch.  Ends with
-WORK/done when all are through.
+Run as ``python -m tests.spark.kill_operators WORK connect join broadcast keyless columns``, or with
+some of these; WORK/in holds the batches, WORK/out gets a file for each query and micro-batch.  Ends
+with WORK/done when all are through.
 """
 
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from flinkish.common import OutputTag
 from flinkish.functions import Count, Max, Sum
@@ -28,6 +29,7 @@ from tests.spark.two_streams import (
     SIDE,
     TOTALS,
     Above,
+    Anyone,
     Match,
     Totals,
 )
@@ -47,9 +49,13 @@ class Inputs:
         state = settings(work / name, compact_bytes=1, compact_factor=1.0, compact_pieces=3)
         self.options = {"max_parallelism": GROUPS, "state": state}
 
+    def rows(self) -> DataStream:
+        """The orders."""
+        return timed(self._orders.stream(), BOUND)
+
     def orders(self) -> KeyedStream:
         """The orders by customer."""
-        return timed(self._orders.stream(), BOUND).key_by("customer")
+        return self.rows().key_by("customer")
 
     def payments(self) -> KeyedStream:
         """The payments by payer."""
@@ -79,6 +85,12 @@ def broadcast(inputs: Inputs) -> ProcessedStream:
     return connected.process(Above(), schema=ABOVE, **inputs.options)
 
 
+def keyless(inputs: Inputs) -> ProcessedStream:
+    """The same of orders without keys."""
+    connected = inputs.rows().connect(inputs.rules().broadcast(LIMITS))
+    return connected.process(Anyone(), schema=ABOVE, **inputs.options)
+
+
 def columns(inputs: Inputs) -> ProcessedStream:
     """Windows of orders, computed from columns."""
     stream = inputs.orders().window(WINDOWS, **inputs.options).aggregate(AGGREGATES)
@@ -90,8 +102,24 @@ OPERATORS: dict[str, tuple[Callable[[Inputs], ProcessedStream], tuple[OutputTag,
     "connect": (connect, (SIDE,)),
     "join": (join, (LATE_ORDERS, LATE_PAYMENTS)),
     "broadcast": (broadcast, (SIDE,)),
+    "keyless": (keyless, (SIDE,)),
     "columns": (columns, ()),
 }
+
+
+def together(write: Callable[..., None], all_started: threading.Event) -> Callable[..., None]:
+    """``write``, but from its second call on only when all queries have been started.
+
+    They start one after the other, since that is work, and a kill should then meet all of them.
+    """
+    calls = iter((False,))
+
+    def wait_and_write(batch: int, *frames: DataFrame) -> None:
+        if next(calls, True):
+            all_started.wait()
+        write(batch, *frames)
+
+    return wait_and_write
 
 
 def main(work: Path, names: list[str]) -> None:
@@ -99,12 +127,16 @@ def main(work: Path, names: list[str]) -> None:
     spark = session(work)
     (work / "out").mkdir(exist_ok=True)
     queries = []
-    for name in names:
-        make, tags = OPERATORS[name]
-        write = into_files(work / "out", *tags, prefix=f"{name}-")
-        writer = make(Inputs(spark, work, name)).foreach_batch(write, *tags)
-        writer = writer.option("checkpointLocation", str(work / "checkpoint" / name))
-        queries.append(start(writer.trigger(availableNow=True)))
+    all_started = threading.Event()
+    try:
+        for name in names:
+            make, tags = OPERATORS[name]
+            write = together(into_files(work / "out", *tags, prefix=f"{name}-"), all_started)
+            writer = make(Inputs(spark, work, name)).foreach_batch(write, *tags)
+            writer = writer.option("checkpointLocation", str(work / "checkpoint" / name))
+            queries.append(start(writer.trigger(availableNow=True)))
+    finally:
+        all_started.set()
     for query in queries:
         query.awaitTermination()
     (work / "done").touch()

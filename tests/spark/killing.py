@@ -61,28 +61,29 @@ def kill_now_and_then(
 def cut(
     checkpoint: Path, inputs: Path, batches: Sequence[Sequence[T]], source: int = 0
 ) -> list[list[T]]:
-    """What a source gave to each micro-batch but the trailing one.
+    """What a source gave to each micro-batch, the trailing one too.
 
     The batches are the files of a directory, ``source`` says which of the query's sources it is.
     Killed between writing the source's own log and the query's, Spark puts that file and the next
-    one into one micro-batch when it is started again, and the larger one first.
+    one into one micro-batch when it is started again, and the larger one first.  Killed after the
+    last micro-batch with rows, it plans no trailing one when it is started again.
     """
     sizes = [file.stat().st_size for file in sorted(inputs.glob("*.json"))]
     planned = _planned(checkpoint)
     ends = [0, *(json.loads(lines[2 + source])["logOffset"] + 1 for lines in planned)]
-    assert ends[-2:] == [len(batches)] * 2, "the last micro-batch is one without rows"
+    assert ends[-1] == len(batches), "the query has read its source to the end"
     return [
         [
             row
             for number in sorted(range(start, stop), key=lambda number: -sizes[number])
             for row in batches[number]
         ]
-        for start, stop in pairwise(ends[:-1])
+        for start, stop in pairwise(ends)
     ]
 
 
 def marks(checkpoint: Path) -> list[int]:
-    """The watermark (Flink's, ms) that each micro-batch saw, the trailing one too.
+    """The watermark (Flink's, ms) that each micro-batch saw.
 
     When it is started again, Spark forgets how far each of several streams had come; the lower of
     them may then rise later than it would have.

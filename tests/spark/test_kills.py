@@ -90,8 +90,9 @@ def test_killed_drivers(tmp_path: Path) -> None:
     deaths = kill_now_and_then(program, tmp_path, chance, KILLS, 1.5)
     assert deaths == KILLS
     found = Outcome(batches={int(file.stem): tuples(file) for file in out.glob("*.json")})
-    _, given = expected(Silence(), cut(tmp_path / "checkpoint", tmp_path / "in", batches), 1000)
-    check(found, given, "late")
+    batches = cut(tmp_path / "checkpoint", tmp_path / "in", batches)
+    _, given = expected(Silence(), batches, 1000)
+    check(found, given[: len(batches)], "late")
     tables = list((tmp_path / "tables").glob("*/*/*/*/*"))
     assert len(tables) == len({table.parent for table in tables}) == GROUPS
     assert not any(table.name.startswith(".") for table in tables)
@@ -107,8 +108,8 @@ def test_killed_drivers_of_windows(tmp_path: Path) -> None:
     found = {int(file.stem): tuples(file) for file in (tmp_path / "out").glob("*.json")}
     batches = cut(tmp_path / "checkpoint", tmp_path / "in", batches)
     given, late = windows_expected(WindowModel(SESSIONS), batches, 1000)
-    assert sorted(found) == list(range(len(given)))
-    for batch, wanted in enumerate(given):
+    assert sorted(found) == list(range(len(batches)))
+    for batch, wanted in enumerate(given[: len(batches)]):
         assert sorted(found[batch][""]) == wanted, f"batch {batch}"
     rows = [(key, n) for batch in found.values() for key, n, _ in batch["late"]]
     assert sorted(rows) == late

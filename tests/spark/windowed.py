@@ -43,13 +43,10 @@ def modelled(
     marks: Sequence[int | None],
     *aggregates: BuiltInAggregate,
 ) -> tuple[list[list[Any]], list[tuple[str, int]]]:
-    """Windows of aggregates: rows of each batch and of the trailing one; times of late rows.
-
-    ``marks`` are the watermarks that these see.
-    """
+    """Windows of aggregates: rows of each batch, which sees one of the marks; late rows' times."""
     model = ModelWindows(assigner, BuiltInAggregates(aggregates), lateness)
     given = []
-    for rows, mark in zip([*batches, []], marks, strict=True):
+    for rows, mark in zip(batches, marks, strict=True):
         if mark is not None:
             model.advance(mark)
         for row in rows:

@@ -14,20 +14,26 @@ from hypothesis import HealthCheck, settings
 
 import flinkish
 from tests.processes import python_path
+from tests.waiting import PATIENCE
 
 # The default repeats itself exactly, run after run; `--hypothesis-profile=soak` explores.
-settings.register_profile("default", derandomize=True, deadline=None, print_blob=True)
+# How long examples take is the machine's affair, and never one of a test.
+settings.register_profile(
+    "default",
+    derandomize=True,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.register_profile(
     "short", settings.get_profile("default"), max_examples=15, stateful_step_count=30
 )
 settings.register_profile(
     "soak",
+    settings.get_profile("default"),
     derandomize=False,
-    deadline=None,
-    print_blob=True,
     max_examples=2000,
     stateful_step_count=200,
-    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("default")
 
@@ -66,7 +72,7 @@ def _no_thread_left(request: pytest.FixtureRequest) -> Iterator[None]:
     spark = request.node.get_closest_marker("spark") is not None
     before = set(threading.enumerate())
     yield
-    deadline = time.monotonic() + 5.0
+    deadline = time.monotonic() + PATIENCE
     while left := {t for t in threading.enumerate() if not (spark and t.daemon)} - before:
         if time.monotonic() > deadline:
             names = ", ".join(sorted(thread.name for thread in left))

@@ -22,7 +22,7 @@ def descriptors() -> int:
 def _no_descriptor_left() -> Iterator[None]:
     before = descriptors()
     yield
-    assert descriptors() == before
+    assert descriptors() <= before  # earlier tests may have left some to the collector
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from importlib import import_module
 import pytest
 
 import flinkish.datastream
+from tests.processes import LONGEST_S
 
 # Module of PyFlink to names that user functions import from it.
 IMPORTS = {
@@ -84,7 +85,7 @@ def test_functions_import_without_spark() -> None:
         "from flinkish.datastream import *\n"
         "assert not [name for name in sys.modules if name.startswith('flinkish.spark')]\n"
     )
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=LONGEST_S)
 
 
 def test_streams_are_listed_and_unknown_names_refused() -> None:

@@ -350,7 +350,7 @@ def test_who_blocks_the_loop_is_named(
     run: Callable[..., Harness],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(async_loop, "BLOCKED_AFTER", 0.02)
+    monkeypatch.setattr(async_loop, "BLOCKED_AFTER", 0.3)
     named = threading.Event()
     said: list[str] = []
 

@@ -55,6 +55,7 @@ class Counter(RpcEndpoint, CounterGateway):
         super().__init__(service, name, **more)
         self.total = 0
         self.noted: list[int] = []
+        self.kept = 0
         self.events: list[str] = []
         self.stopping: Any = None
 
@@ -85,6 +86,7 @@ class Counter(RpcEndpoint, CounterGateway):
         raise LookupError("nothing here")
 
     def never(self) -> Any:
+        self.kept += 1
         return RpcFuture()
 
     def never_in(self, limit: Any = None) -> Any:

@@ -68,7 +68,7 @@ def test_tokens_come_from_the_supplier() -> None:
 
 @pytest.fixture
 def elections(tmp_path: Path) -> Iterator[list[FileLeaderElection]]:
-    made = [FileLeaderElection(tmp_path / "who", lease=1_000) for _ in range(3)]
+    made = [FileLeaderElection(tmp_path / "who", lease=3_000) for _ in range(3)]
     yield made
     for election in made:
         election.close()
@@ -99,7 +99,7 @@ def test_one_leads_and_the_next_follows_when_it_leaves(elections: list[FileLeade
 def test_epochs_grow_over_restarts(tmp_path: Path) -> None:
     for expected in range(1, 8):
         contender = Contender()
-        election = FileLeaderElection(tmp_path, lease=100)
+        election = FileLeaderElection(tmp_path)
         election.start(contender)
         until(lambda contender=contender: contender.events)  # type: ignore[misc]
         election.close()

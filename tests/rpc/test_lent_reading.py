@@ -113,11 +113,12 @@ def test_a_connection_that_ends_while_it_is_read(
     server: RpcService, client: RpcService, whose: str
 ) -> None:
     """R4."""
-    _, gateway = far(server, client)
+    counter, gateway = far(server, client)
     calm(client, gateway)
     asked: Any = gateway.never()
     errors: list[Any] = []
     lent(client, lambda: errors.append(asked.exception(SOON)))
+    until(lambda: counter.kept, "else it would be told that nobody was there to take it")
     if whose == "all of theirs":
         server.close()
     else:

@@ -180,10 +180,10 @@ def test_the_scheduled_executor(service: RpcService, caplog: pytest.LogCaptureFi
         assert not delay.done()
         assert rate.cancel()
         assert delay.cancel()
-        time.sleep(0.01)
         after = dict(counts)
-        time.sleep(0.02)
-    assert counts == after
+        time.sleep(0.05)
+    for which, runs in after.items():
+        assert runs <= counts[which] <= runs + 1, "one may have been under way"
     for wrong in (-1, "soon"):
         with pytest.raises(IllegalArgumentError):
             executor.schedule(lambda: 1, wrong)

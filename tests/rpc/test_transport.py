@@ -254,11 +254,11 @@ def test_a_slow_reader_stops_its_senders_and_nobody_else() -> None:
         back = two.there.connected[0]
         waiting = threading.Thread(target=lambda: there.send(TELL, 0, 0, sent, b"late"))
         waiting.start()
+        until(lambda: two.client.statistics().credit_waits == 2)
         back.consumed(sent * (1000 + FRAME_HEADER_SIZE))
         waiting.join(20)
         assert not waiting.is_alive()
         until(lambda: len(two.there.frames) == sent + 2)
-        assert two.client.statistics().credit_waits >= 2
 
 
 def test_who_waits_for_credit_hears_of_the_end() -> None:

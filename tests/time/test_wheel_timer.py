@@ -12,6 +12,7 @@ import pytest
 
 from flinkish.common.errors import IllegalStateError
 from flinkish.time import WheelTimer
+from tests.waiting import PATIENCE
 
 DAY = 86_400.0
 Body = Callable[[WheelTimer], Coroutine[Any, Any, None]]
@@ -25,9 +26,9 @@ def run(body: Body) -> None:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    deadline = asyncio.get_running_loop().time() + 10
+    deadline = asyncio.get_running_loop().time() + PATIENCE
     while not condition():
-        assert asyncio.get_running_loop().time() < deadline, "it did not happen within 10 s"
+        assert asyncio.get_running_loop().time() < deadline, "it did not happen"
         await asyncio.sleep(0.001)
 
 

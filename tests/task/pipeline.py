@@ -30,14 +30,26 @@ KEYS = 7
 
 
 class Unhurried(Counting):
-    """Sleeps between elements, so that there is time to kill it."""
+    """Sleeps between elements; emits ``fail_at`` when there is a checkpoint to go back to."""
+
+    def __init__(self, end: int, directory: Path, fail_at: int | None) -> None:
+        super().__init__(end)
+        self.directory, self.fail_at = directory, fail_at
 
     def run(self, ctx: SourceFunction.SourceContext) -> None:
         while self.running and self.next < self.end:
+            if self.next == self.fail_at:
+                until(lambda: newest(self.directory) or not self.running)
             with ctx.get_checkpoint_lock():
                 ctx.collect_with_timestamp(self.next, self.next)
                 self.next += 1
             time.sleep(0.0002)
+
+
+def newest(directory: Path) -> int:
+    """The id of the newest checkpoint, by its name; 0 without one."""
+    names = [path.name for path in (directory / "checkpoints").glob("checkpoint-*")]
+    return max((int(name.partition("-")[2]) for name in names), default=0)
 
 
 class CountByKey(KeyedProcessFunction):
@@ -115,7 +127,7 @@ def run(directory: Path, end: int, fail_at: int | None = None) -> list[BaseExcep
     first, second = ElementChannel(64), ElementChannel(64)
     environment = OperatorEnvironment(key_selector=lambda value: value % KEYS)
     tasks: dict[str, StreamTask] = {
-        "source": SourceStreamTask(Unhurried(end), first.output),
+        "source": SourceStreamTask(Unhurried(end, directory, fail_at), first.output),
         "count": OneInputStreamTask(
             KeyedProcessOperator(CountByKey(fail_at)),
             first.input,

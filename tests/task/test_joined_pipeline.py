@@ -28,29 +28,36 @@ END = 1_500
 
 
 class Collecting(Tracing):
-    """Its state is every value it has taken; it is slower than its sources."""
+    """Its state is every value it has taken; it is slower than its sources.
 
-    def __init__(self) -> None:
+    If it is to be stopped, it is slow behind 150 of them, until its state is taken: so it never
+    comes to its end, however long it takes to ask for a checkpoint.
+    """
+
+    def __init__(self, ends: bool) -> None:
         super().__init__()
         self.values: list[int] = []
+        self.hurries_until = END * 2 if ends else 150
 
     def restore_state(self, state: bytes) -> None:
         self.values = json.loads(state)
+        self.hurries_until += len(self.values)
         super().initialize_state(state)
 
     def process_element(self, record: StreamRecord) -> None:
         self.values.append(record.value)
-        if len(self.values) % 10 == 0:
+        if len(self.values) % 10 == 0 or len(self.values) > self.hurries_until:
             time.sleep(0.001)
 
     def snapshot_state(self, checkpoint_id: int) -> bytes:
+        self.hurries_until = END * 2
         return json.dumps(self.values).encode()
 
 
 def run(storage: FileSystemCheckpointStorage, options: CheckpointOptions, end: bool) -> list[int]:
     """Run from the latest checkpoint to the end, or past one more; the values taken until then."""
     channels = [ElementChannel(200), ElementChannel(50)]
-    operator = Collecting()
+    operator = Collecting(ends=end)
     reader = MultiChannelInput([channel.input for channel in channels])
     joined = OneInputStreamTask(operator, reader, SinkOutput())
     tasks: dict[str, StreamTask] = {

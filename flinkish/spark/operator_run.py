@@ -18,7 +18,7 @@ from flinkish._core.keyed_process import KeyedProcess, KeyedTimerService
 from flinkish._core.records import RecordReader
 from flinkish._core.state_table import StateTable
 from flinkish.common.elements import MIN_TIMESTAMP
-from flinkish.common.notes import add_note, spell_out_notes
+from flinkish.common.notes import add_note, shortened, spell_out_notes
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.metrics import MetricGroup
@@ -143,8 +143,18 @@ class OperatorRun:
         trace: TracebackType | None,
     ) -> None:
         if isinstance(error, Exception):
-            self.explain(error)
-        self.close()
+            self.fail(error)
+        else:
+            self.close()
+            self.leave(error)
+
+    def fail(self, error: BaseException, key_group: int | None = None) -> None:
+        """Close the function all the same, as Flink does; note on the error where it happened."""
+        try:
+            self.close()
+        except Exception as closing:
+            add_note(error, f"close() raised, too: {shortened(closing)}")
+        self.explain(error, key_group)
         self.leave(error)
 
     def check(self) -> None:

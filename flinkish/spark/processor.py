@@ -119,9 +119,8 @@ class KeyGroupProcessor(StatefulProcessor):
             timer = self._spark_timer(run, head.timer if head else None, spark_watermark, now)
             self._state.commit(timer, watermark)
         except BaseException as error:
-            run.explain(error, key_group)
+            run.fail(error, key_group)
             self._state.abandon()
-            run.leave(error)
             raise
         run.add(self._state.counters)
         results.append(Result(key_group, counters=run.take_counters()))

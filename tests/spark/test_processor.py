@@ -26,6 +26,19 @@ class Alarm(KeyedProcessFunction):
         yield ctx.get_current_key(), "timer", timestamp
 
 
+class Failing(KeyedProcessFunction):
+    """Fails in a row, and when it is closed."""
+
+    closed = 0
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        raise ValueError(value.key)
+
+    def close(self) -> None:
+        type(self).closed += 1
+        raise OSError("there is nothing to close")
+
+
 def timers(spark: FakeSpark) -> list[set[int]]:
     return [state["timers"] for state in spark.state.values()]
 
@@ -43,6 +56,17 @@ def test_rows_without_a_key(tmp_path: Path) -> None:
     nobody = pa.schema([("key", pa.string()), ("n", pa.int64()), ("ts", pa.timestamp("us", "UTC"))])
     found = spark.batch(routing, rows, 0, take=("nobody", nobody))
     assert [(key, n, at.timestamp()) for key, n, at in found] == [(None, 2, 2.0), (None, 3, 3.0)]
+
+
+def test_a_function_that_fails_is_closed(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="a") as failed:
+        FakeSpark().batch(plan(Failing(), OUT, tmp_path, max_parallelism=1), [("a", 1, 1000)], 0)
+    assert Failing.closed == 1
+    assert failed.value.__notes__ == [
+        "close() raised, too: OSError('there is nothing to close')",
+        "raised in operator 'operator' (Failing), key group 0, for the key 'a', timestamp 1000, "
+        "or before it",
+    ]
 
 
 def test_a_group_has_one_timer_at_or_before_its_earliest(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ import pytest
 from tests.processes import ran
 from tests.spark.conftest import worker_environment
 from tests.spark.daemons import standalone
+from tests.spark.plane_zombie import BATCHES, KEYS
+from tests.spark.support import by_key
 
 
 @contextmanager
@@ -41,6 +43,20 @@ def test_a_cluster(tmp_path: Path, cluster: Callable[[Path], AbstractContextMana
     assert len(found["lost"]) == 3, "the others are gone with their tasks"
     assert found["count"] == 20
     assert found["counters"] == {"0": {"rows_in": 10}, "1": {"rows_in": 10}}
+
+
+def test_a_zombie_of_a_keyed_operator(tmp_path: Path) -> None:
+    """Its executor is frozen, another has its partition: refused when it goes on, and told why."""
+    env = os.environ | worker_environment() | {"SPARK_WORKER_DIR": str(tmp_path / "work")}
+    ran("-W", "ignore", "-m", "tests.spark.plane_zombie", str(tmp_path), env=env)
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert by_key(found["rows"]) == {
+        key: [[key, n] for n in range(1, 3 * BATCHES + 1)] for key in KEYS
+    }
+    assert found["told"].startswith("FencingTokenError: attempt 0 (task ")
+    assert "of operator 'haunted', partition 1, in epoch 0 of run" in found["told"]
+    assert "Nobody waits for what it does" in found["told"]
+    assert found["counted"] == 3 * BATCHES * len(KEYS), "the zombie's rows do not count"
 
 
 def test_connect(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-import flinkish.spark as fs
 from tests.processes import python_path
+from tests.spark.sessions import LOCAL, QUICK, session
 
 HERE = Path(__file__).parent
 
@@ -66,28 +66,21 @@ def worker_environment() -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
+def environment(
+    environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, str]:
+    """As everywhere, and Spark is quick where a program does not say otherwise."""
+    folder = tmp_path_factory.mktemp("spark-conf")
+    lines = [f"{name} {value}\n" for name, value in QUICK.items()]
+    (folder / "spark-defaults.conf").write_text("".join(lines))
+    return environment | {"SPARK_CONF_DIR": str(folder)}
+
+
+@pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """Two cores, and tasks that may fail twice."""
+    """A session on two cores."""
     os.environ.update(worker_environment())
-    session = (
-        SparkSession.builder.master("local[2,3]")
-        .appName("flinkish tests")
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.memory", "1g")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.local.dir", str(tmp_path_factory.mktemp("spark-local")))
-        .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.python.unix.domain.socket.enabled", "true")
-        .config("spark.python.authenticate.socketTimeout", "120s")  # machines may be busy
-        .config("spark.ui.showConsoleProgress", "false")
-        # Queries are short: what it takes to compile them is most of what they take.
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-        .config("spark.sql.codegen.wholeStage", "false")
-        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("OFF")
-    yield fs.configure(session)
-    session.stop()
+    sockets = {"spark.python.unix.domain.socket.enabled": "true", "spark.log.level": "OFF"}
+    made = session(LOCAL, tmp_path_factory.mktemp("spark"), sockets)
+    yield made
+    made.stop()

@@ -16,7 +16,8 @@ from flinkish.common import OutputTag
 from flinkish.functions import Count, Max, Sum
 from flinkish.spark import DataStream, KeyedStream, ProcessedStream
 from flinkish.windowing import SlidingEventTimeWindows
-from tests.spark.kill_driver import into_files, session
+from tests.spark.killed import into_files
+from tests.spark.sessions import LOCAL, session
 from tests.spark.support import GROUPS, Source, settings, start, timed
 from tests.spark.two_streams import (
     ABOVE,
@@ -124,14 +125,13 @@ def together(write: Callable[..., None], all_started: threading.Event) -> Callab
 
 def main(work: Path, names: list[str]) -> None:
     """Run queries one beside the other."""
-    spark = session(work)
-    (work / "out").mkdir(exist_ok=True)
+    spark = session(LOCAL, work)
     queries = []
     all_started = threading.Event()
     try:
         for name in names:
             make, tags = OPERATORS[name]
-            write = together(into_files(work / "out", *tags, prefix=f"{name}-"), all_started)
+            write = together(into_files(work, *tags, prefix=f"{name}-"), all_started)
             writer = make(Inputs(spark, work, name)).foreach_batch(write, *tags)
             writer = writer.option("checkpointLocation", str(work / "checkpoint" / name))
             queries.append(start(writer.trigger(availableNow=True)))

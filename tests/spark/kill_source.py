@@ -8,32 +8,22 @@ import json
 import sys
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 import flinkish.spark as fs
-from tests.spark.sources import Numbers
+from tests.spark.killed import put
+from tests.spark.sessions import LOCAL, session
+from tests.spark.sources import Paced
 
 
 def main(work: Path, count: int) -> None:
-    spark = (
-        SparkSession.builder.master("local[2,3]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.memory", "1g")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.local.dir", str(work / "local"))
-        .config("spark.python.authenticate.socketTimeout", "120s")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-        .getOrCreate()
-    )
-    spark.sparkContext.setLogLevel("OFF")
-    fs.register_source(spark, Numbers(count, pause_s=0.001), "n bigint, text string")
-    (work / "out").mkdir(exist_ok=True)
+    spark = session(LOCAL, work)
+    out = work / "out"
+    source = Paced(count, str(out), count // 10)
+    fs.register_source(spark, source, "n bigint, text string")
 
     def write(frame: DataFrame, batch: int) -> None:
-        hidden = work / "out" / f".{batch:05}"
-        hidden.write_text(json.dumps([row.n for row in frame.collect()]))
-        hidden.rename(work / "out" / f"{batch:05}.json")
+        put(work, f"{batch:05}", [row.n for row in frame.collect()])
 
     query = (
         spark.readStream.format("flinkish-source")
@@ -44,7 +34,7 @@ def main(work: Path, count: int) -> None:
     )
     while query.isActive:
         query.awaitTermination(0.1)
-        rows = [json.loads(file.read_text()) for file in (work / "out").glob("*.json")]
+        rows = [json.loads(file.read_text()) for file in out.glob("*.json")]
         if sum(map(len, rows)) >= count:
             (work / "done").touch()
             query.stop()

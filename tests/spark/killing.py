@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from flinkish.common.elements import MIN_TIMESTAMP
+from tests.processes import LONGEST_S
 from tests.spark.conftest import worker_environment
+from tests.spark.killed import written
 
 T = TypeVar("T")
 
@@ -29,13 +31,20 @@ def kill_now_and_then(
 ) -> int:
     """Run a module and its arguments until WORK/done is there; how often it was killed.
 
-    It writes a file into WORK/out for each micro-batch.  It is killed, `kills` times, somewhere in
-    the batches after those that were finished before, when 1 to ``most`` more have been seen, up
-    to ``longest_s`` after the last.
+    It writes a file into WORK/out for each micro-batch, as killed.py does.  It is killed, `kills`
+    times, when 1 to ``most`` more have been seen than were there before, up to ``longest_s`` after
+    the last of them: behind it, or anywhere in the next up to its own file, for which the program
+    waits.  So it must have more than ``kills * most`` files to write, and up to ``kills`` of those
+    may fall away, since Spark makes one micro-batch of two when it was killed between them.
     """
     out, log = work / "out", work / "log"
     deaths = 0
     while not (work / "done").exists():
+        goal = written(out) + chance.randint(1, most)
+        if deaths < kills:
+            (work / "most").write_text(str(goal))
+        else:
+            (work / "most").unlink(missing_ok=True)
         with log.open("a") as stderr:
             driver = subprocess.Popen(
                 [sys.executable, "-m", *program],
@@ -46,12 +55,11 @@ def kill_now_and_then(
             )
         try:
             if deaths < kills:
-                goal = len(list(out.glob("*.json"))) + chance.randint(1, most)
-                wait(driver, lambda goal=goal: len(list(out.glob("*.json"))) >= goal)
+                wait(driver, lambda goal=goal: written(out) >= goal)
                 time.sleep(chance.random() * longest_s)
             else:
                 wait(driver, lambda: False)
-            assert driver.poll() in (None, 0), log.read_text()[-4000:]
+            assert driver.poll() in (None, 0), log.read_text()[-8000:]
         finally:
             deaths += driver.poll() is None
             kill_session(driver)
@@ -100,7 +108,7 @@ def _planned(checkpoint: Path) -> list[list[str]]:
 
 
 def wait(driver: "subprocess.Popen[bytes]", until: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + LONGEST_S
     while driver.poll() is None and not until():
         assert time.monotonic() < deadline, "the driver makes no progress"
         time.sleep(0.02)

@@ -9,41 +9,19 @@ import json
 import sys
 from pathlib import Path
 
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, Observation
 
 import flinkish.spark as fs
 from tests.spark.async_functions import picky
 from tests.spark.functions import LATE, Silence
-from tests.spark.support import GROUPS, Source, timed
+from tests.spark.sessions import session
+from tests.spark.support import GROUPS, Source, start, timed
 from tests.spark.task_operators import ODD, Split
 from tests.spark.traffic import OUT, SCHEMA
 
-SETTINGS = {
-    "spark.ui.enabled": "false",
-    "spark.driver.memory": "1g",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.python.authenticate.socketTimeout": "120s",
-    "spark.log.level": "ERROR",
-}
-
-
-def session(place: str, work: Path) -> SparkSession:
-    builder = SparkSession.builder
-    builder = builder.remote("local[2]") if place == "connect" else builder.master(place)
-    for name, value in SETTINGS.items():
-        builder = builder.config(name, value)
-    builder = builder.config("spark.local.dir", str(work / "local"))
-    return builder.config("spark.sql.warehouse.dir", str(work / "warehouse")).getOrCreate()
-
 
 def main(place: str, work: Path) -> None:
-    spark = fs.configure(session(place, work))
+    spark = session(place, work)
     source = Source(spark, work / "in", SCHEMA)
     keyed = timed(source.stream(), 1000).key_by("key")
     stream = keyed.process(Silence(), schema=OUT, max_parallelism=GROUPS)
@@ -58,7 +36,7 @@ def main(place: str, work: Path) -> None:
     writer = stream.foreach_batch(write, LATE).option(
         "checkpointLocation", str(work / "checkpoint")
     )
-    query = writer.trigger(availableNow=True).start()
+    query = start(writer.trigger(availableNow=True))
     query.awaitTermination()
     (work / "statistics.json").write_text(json.dumps(stream.statistics(query)))
 
@@ -71,7 +49,7 @@ def main(place: str, work: Path) -> None:
     numbers = spark.range(0, 40, 1, 2).withColumnRenamed("id", "n")
     calls = Observation("calls")
     called = fs.async_map(
-        numbers, picky, "n bigint, m bigint", on_error="drop", timeout=1000, observation=calls
+        numbers, picky, "n bigint, m bigint", on_error="drop", timeout=3000, observation=calls
     )
     split = fs.run_task(numbers, Split(), "n bigint", side_outputs=[ODD])
     tasks = {

@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import flinkish.spark as fs
-from tests.spark.places import session
 from tests.spark.plane_functions import waiting
+from tests.spark.sessions import session
 from tests.spark.test_control_plane import through
 from tests.waiting import until
 

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 import flinkish.spark as fs
 from flinkish.common.errors import UnsupportedOperationError
-from tests.spark.places import session
 from tests.spark.plane_functions import counting
+from tests.spark.sessions import session
 
 
 def refusal(*asked: SparkSession) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from flinkish.functions import CheckpointedFunction, CheckpointListener, SourceFunction
+from tests.spark.killed import written
 
 
 class Numbers(SourceFunction, CheckpointedFunction, CheckpointListener):
@@ -23,10 +24,14 @@ class Numbers(SourceFunction, CheckpointedFunction, CheckpointListener):
                 for _ in range(self.hold):
                     ctx.collect_with_timestamp((self.next, str(self.next)), 1000 * self.next)
                     self.next += 1
-            if self.pause_s:
-                time.sleep(self.pause_s)
+            self.pause()
         while self.running and self.waits:
             time.sleep(0.01)
+
+    def pause(self) -> None:
+        """Before the next."""
+        if self.pause_s:
+            time.sleep(self.pause_s)
 
     def cancel(self) -> None:
         self.running = False
@@ -56,6 +61,22 @@ class FailsAt(Numbers):
                     raise ValueError(f"cannot read {self.next}")
                 self.next += 1
             time.sleep(0.001)
+
+
+class Paced(Numbers):
+    """Emits so many before there is a file in `out`, and so many more for each that is there.
+
+    So there are at least so many micro-batches, however long one takes.
+    """
+
+    def __init__(self, end: int, out: str, each: int) -> None:
+        super().__init__(end, pause_s=0.001)
+        self.out, self.each = out, each
+
+    def pause(self) -> None:
+        super().pause()
+        while self.running and self.next >= self.each * (1 + written(Path(self.out))):
+            time.sleep(0.01)
 
 
 class Forgetful(Numbers):

@@ -83,7 +83,7 @@ def test_killed_workers(spark: SparkSession, tmp_path: Path) -> None:
 def test_killed_drivers(tmp_path: Path) -> None:
     chance = random.Random(41)
     source = Source(None, tmp_path / "in", SCHEMA)  # type: ignore[arg-type]
-    batches = random_batches(41, batches=max(8, 2 * KILLS), rows=50, keys=20)
+    batches = random_batches(41, batches=max(8, 3 * KILLS), rows=50, keys=20)
     feed(source, batches)
     out = tmp_path / "out"
     program = ["tests.spark.kill_driver", str(tmp_path), "process"]
@@ -101,7 +101,7 @@ def test_killed_drivers(tmp_path: Path) -> None:
 @pytest.mark.stress
 def test_killed_drivers_of_windows(tmp_path: Path) -> None:
     source = Source(None, tmp_path / "in", SCHEMA)  # type: ignore[arg-type]
-    batches = random_batches(43, batches=max(6, 2 * KILLS), rows=50, keys=20)
+    batches = random_batches(43, batches=max(6, 3 * KILLS), rows=50, keys=20)
     feed(source, batches)
     program = ["tests.spark.kill_driver", str(tmp_path), "windows"]
     assert kill_now_and_then(program, tmp_path, random.Random(43), KILLS, 1.5) == KILLS

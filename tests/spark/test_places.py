@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import pytest
 from flinkish.common import Row
 from flinkish.common.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from tests.models.keyed_process import KeyedProcessModel
+from tests.processes import ran
 from tests.spark.conftest import worker_environment
 from tests.spark.functions import Silence
 from tests.spark.support import Outcome, Source, tuples
@@ -23,14 +22,8 @@ def test_places(tmp_path: Path, place: str) -> None:
     source = Source(None, tmp_path / "in", SCHEMA)  # type: ignore[arg-type]
     batches = random_batches(81, batches=2, rows=60, keys=15)
     feed(source, batches)
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "tests.spark.places", place, str(tmp_path)],
-        env=os.environ | worker_environment(),
-        capture_output=True,
-        text=True,
-        timeout=420,
-    )
-    assert done.returncode == 0, done.stderr[-6000:]
+    env = os.environ | worker_environment()
+    ran("-W", "ignore", "-m", "tests.spark.places", place, str(tmp_path), env=env)
     out = tmp_path / "out"
     found = Outcome(batches={int(file.stem): tuples(file) for file in out.glob("*.json")})
     model, given = expected(Silence(), batches, 1000)

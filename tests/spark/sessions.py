@@ -1,0 +1,47 @@
+"""Spark sessions of tests: the room's own, and those of programs that tests start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from pyspark.sql import SparkSession
+
+import flinkish.spark as fs
+
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.driver.memory": "1g",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+}
+# For programs of users, too.
+QUICK = {
+    "spark.python.authenticate.socketTimeout": "120s",  # machines may be busy
+    # Queries are short: what it takes to compile them is most of what they take.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+LOCAL = "local[2,3]"  # two cores, and tasks that may fail twice
+
+
+def session(place: str, work: Path, more: Mapping[str, str] = MappingProxyType({})) -> SparkSession:
+    """A session of a master, or of a Connect server of its own where ``place`` is "connect".
+
+    What Spark writes for itself goes into WORK; ``more`` are settings.
+    """
+    builder = SparkSession.builder.appName("flinkish tests")
+    builder = builder.remote("local[2]") if place == "connect" else builder.master(place)
+    rooms = {
+        "spark.local.dir": str(work / "local"),
+        "spark.sql.warehouse.dir": str(work / "warehouse"),
+    }
+    for name, value in (SETTINGS | QUICK | rooms | dict(more)).items():
+        builder = builder.config(name, value)
+    return fs.configure(builder.getOrCreate())

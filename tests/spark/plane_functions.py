@@ -44,7 +44,7 @@ def failing_once(plane: ControlPlane, how: Callable[[], Any]) -> Callable[[Batch
                 task.count("rows", batch.num_rows)
                 if bad:
                     task.count("rows", batch.num_rows)
-                    plane.worker().beat().result(20)
+                    plane.worker().beat().result(60)
                     how()
                 yield batch
 

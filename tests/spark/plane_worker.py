@@ -35,7 +35,7 @@ class Site(RpcEndpoint, SiteGateway):
 
 
 def drive() -> None:
-    with ControlPlane(heartbeat_interval=20, heartbeat_timeout=500) as plane:
+    with ControlPlane(heartbeat_interval=20, heartbeat_timeout=2_000) as plane:
         sys.stdout.buffer.write(pickle.dumps(plane))
         sys.stdout.flush()
         sys.stdin.read()
@@ -51,7 +51,7 @@ def work() -> None:
             task.check()
             if not took and (token := task.settings.get("permits")):
                 gateway = worker.connect("permits", PermitsGateway, token)
-                gateway.lease(REQUEST).result(20)
+                gateway.lease(REQUEST).result(60)
                 took = True
             time.sleep(0.01)
 

@@ -67,7 +67,7 @@ def test_errors_in_a_column(spark: SparkSession) -> None:
         calls.picky,
         "n bigint, m bigint",
         on_error="column",
-        timeout="1 second",
+        timeout="3 seconds",
     )
     assert found.schema.simpleString() == (
         "struct<n:bigint,m:bigint,error:struct<type:string,message:string,attempts:int>>"
@@ -87,7 +87,7 @@ def test_errors_that_are_dropped_are_counted(spark: SparkSession) -> None:
         calls.picky,
         PAIRS,
         on_error="drop",
-        timeout="1 second",
+        timeout="3 seconds",
         observation=observation,
     )
     assert [row[0] for row in rows(found)] == [0, 1, 2, 4, 6, 8, 10, 11]
@@ -105,7 +105,7 @@ def test_errors_that_are_dropped_are_counted(spark: SparkSession) -> None:
 def test_errors_that_go_aside(spark: SparkSession) -> None:
     failed = OutputTag("failed")
     frame = numbers(spark, 12).withColumn("text", F.lit("kept"))
-    found = fs.async_map(frame, calls.picky, PAIRS, on_error=failed, timeout="1 second").persist()
+    found = fs.async_map(frame, calls.picky, PAIRS, on_error=failed, timeout="3 seconds").persist()
     assert [row[0] for row in rows(found.to_df())] == [0, 1, 2, 4, 6, 8, 10, 11]
     aside = found.get_side_output(failed)
     assert aside.columns == ["n", "text", "error"]
@@ -117,7 +117,7 @@ def test_errors_that_go_aside(spark: SparkSession) -> None:
     }
     found.unpersist()
     typed = OutputTag("failed", "n bigint")
-    found = fs.async_map(frame, calls.picky, PAIRS, on_error=typed, timeout="1 second")
+    found = fs.async_map(frame, calls.picky, PAIRS, on_error=typed, timeout="3 seconds")
     assert rows(found.get_side_output(typed)) == [(3,), (5,), (7,), (9,)]
 
 

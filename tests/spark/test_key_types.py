@@ -12,7 +12,7 @@ from flinkish.common import Row
 from flinkish.common.elements import MIN_TIMESTAMP
 from tests.models.keyed_process import KeyedProcessModel
 from tests.spark.functions import Silence
-from tests.spark.support import Source, by_key, timed, watermarks
+from tests.spark.support import Source, by_key, start, timed, watermarks
 from tests.spark.traffic import OUT, feed, random_batches
 
 SCHEMA = "key string, n bigint, ts timestamp"
@@ -58,11 +58,8 @@ def test_every_type_of_key(spark: SparkSession, tmp_path: Path) -> None:
 
     assert united is not None
     writer = united.writeStream.foreachBatch(write)
-    query = (
-        writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
-    )
+    writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
+    query = start(writer.trigger(availableNow=True))
     query.awaitTermination()
 
     marks = watermarks([[row["at"] for row in rows] for rows in batches])

@@ -27,7 +27,7 @@ from flinkish.spark.limits import endpoint as limits_endpoint
 from flinkish.spark.limits.endpoint import LimitServer, PermitsEndpoint, PermitsGateway, connect
 from flinkish.spark.limits.layer import JobLimits, LimitLayer
 from flinkish.spark.limits.lease import Lease
-from flinkish.spark.limits.permits import PermitLedger
+from flinkish.spark.limits.permits import LEASE_NS, PermitLedger
 from tests.spark.limit_world import most_in
 
 S = 1_000_000_000
@@ -139,8 +139,9 @@ WORKER = """
         end = time.monotonic() + float(seconds)
         async def calls():
             while time.monotonic() < end:
-                limiter.release(await limiter.acquire())
-                print(time.monotonic_ns(), flush=True)
+                started = await limiter.acquire()
+                limiter.release(started)
+                print(started, flush=True)
         await asyncio.gather(*(calls() for _ in range(20)))
         limiter.close()
 
@@ -161,19 +162,20 @@ def test_processes_keep_to_one_rate_and_one_of_them_is_killed(
             [*command, str(seconds)], env=environment, stdout=subprocess.PIPE, text=True
         )
 
-    workers = [start("a", 3.0), start("b", 2.0), start("c", 3.0)]
+    workers = [start("a", 3.0), start("b", 2.0), start("c", 3_600.0)]
     killed = workers[2].stdout
     assert killed is not None
     first = killed.readline()
     time.sleep(0.5)
     os.kill(workers[2].pid, signal.SIGKILL)
+    silent_since = time.monotonic_ns()
     lines = [first, *(line for worker in workers for line in worker.communicate(timeout=60)[0:1])]
     assert [worker.returncode for worker in workers] == [0, 0, -signal.SIGKILL]
     uses = sorted(int(use) for use in "".join(lines).split())
-    # The printing of a use may lag behind it, here by a tenth of a second at most.
-    assert most_in(uses, S) <= 300 * (1 + 0.08 + 0.1) + rate.burst_permits
+    assert most_in(uses, S) <= 300 * (1 + 0.08) + rate.burst_permits
     seen = endpoint.statistics().result(10)
-    assert seen.workers == 1, "the one that was killed has not said good-bye"
+    forgotten = time.monotonic_ns() - silent_since > LEASE_NS
+    assert seen.workers == 1 or forgotten, "the one that was killed has not said good-bye"
     assert len(uses) <= seen.granted
     assert json.dumps(vars(seen))
 

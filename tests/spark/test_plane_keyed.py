@@ -28,7 +28,7 @@ __all__ = ["later", "plane"]  # fixtures
 
 
 class Paced(KeyedProcessFunction):
-    """Counts the rows of each key; each row takes as long as the driver says by now."""
+    """Counts the rows of each key; waits for the driver, or to be told to end, if that says so."""
 
     def __init__(self, plane: fs.ControlPlane, markers: str = "") -> None:
         self.plane = plane
@@ -42,7 +42,8 @@ class Paced(KeyedProcessFunction):
     def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
         while self.plane.settings.get("hold"):
             time.sleep(0.01)
-        time.sleep(self.plane.settings.get("pause", 0))
+        if self.rows == self.plane.settings.get("ends_behind"):
+            until(lambda: any(task.stopped for task in self.plane.worker()._tasks))
         self.rows += 1
         if self.markers and self.rows == 15:
             self.die_once()
@@ -131,7 +132,7 @@ def test_a_keyed_query_is_cancelled_and_goes_on_later(
     assert counted.run() == given(1, 3)
 
     counted.add()
-    plane.set("pause", 0.05)
+    plane.set("ends_behind", 12)
     job = later(counted.run)
     until(lambda: total(plane) > 60 + 20, "key groups of both partitions are done")
     plane.cancel(operator="paced", reason="the test has seen enough")
@@ -143,7 +144,7 @@ def test_a_keyed_query_is_cancelled_and_goes_on_later(
     assert total(plane) < 120
 
     plane.resume(operator="paced")
-    plane.set("pause", 0)
+    plane.set("ends_behind", -1)
     counted.add()
     assert counted.run() == given(4, 9)
     assert total(plane) == 180

@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from flinkish.datastream.functions import KeyedProcessFunction
-from tests.spark.support import GROUPS, Source, iso, timed
+from tests.spark.support import GROUPS, Source, iso, start, timed
 
 
 class Both(KeyedProcessFunction):
@@ -47,7 +47,7 @@ def test_timers_fire_without_data(spark: SparkSession, tmp_path: Path) -> None:
 
     started = time.time() * 1000
     writer = stream.foreach_batch(write).option("checkpointLocation", str(tmp_path / "checkpoint"))
-    query = writer.trigger(processingTime="1 second").start()
+    query = start(writer.trigger(processingTime="1 second"))
     deadline = time.monotonic() + 240
     try:
         while len(found) < 5 and query.isActive and time.monotonic() < deadline:

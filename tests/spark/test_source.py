@@ -18,7 +18,7 @@ from flinkish.functions import SourceFunction
 from tests.spark.functions import Silence
 from tests.spark.killing import kill_now_and_then
 from tests.spark.sources import FailsAt, Forgetful, Numbers
-from tests.spark.support import timed
+from tests.spark.support import start, timed
 
 SCHEMA = "n bigint, text string"
 
@@ -121,12 +121,8 @@ def test_times_and_operators(spark: SparkSession, tmp_path: Path) -> None:
 
     schema = "key string, what string, count bigint, at bigint"
     stream = timed(frame).key_by("key").process(Silence(), schema=schema)
-    query = (
-        stream.to_df()
-        .writeStream.foreachBatch(write)
-        .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .start()
-    )
+    writer = stream.to_df().writeStream.foreachBatch(write)
+    query = start(writer.option("checkpointLocation", str(tmp_path / "checkpoint")))
     try:
         assert done.wait(120)
     finally:

@@ -52,6 +52,8 @@ def test_it_goes_on_from_a_state() -> None:
 def test_times_come_along() -> None:
     with running(Numbers(2)) as run:
         records, _ = run.take(5, 0.05)
+        while len(records) < 2:  # a source that is kept waiting has paused
+            records += run.take(5, 0.05)[0]
     assert records == [((0, "0"), 0), ((1, "1"), 1000)]
 
 

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.spark.functions import LATE, ODD, EveryState, Expiring, Silence
-from tests.spark.support import GROUPS, Source, by_key, run, timed
+from tests.spark.support import GROUPS, Source, by_key, run, start, timed
 from tests.spark.traffic import OUT, SCHEMA, check, expected, feed, random_batches
 
 
@@ -47,14 +47,12 @@ def test_side_output_as_a_query_of_its_own(spark: SparkSession, tmp_path: Path) 
     )
     late = stream.get_side_output(LATE).to_df()
     assert late.columns == ["key", "at"]
-    query = (
+    writer = (
         late.writeStream.format("memory")
         .queryName("late_rows")
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
     )
-    query.awaitTermination()
+    start(writer.trigger(availableNow=True)).awaitTermination()
     _, given = expected(Silence(), batches, 500)
     wanted = [value for outputs in given for tag, value, _ in outputs if tag == "late"]
     assert by_key(map(tuple, spark.table("late_rows").collect())) == by_key(wanted)

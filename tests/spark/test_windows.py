@@ -34,7 +34,7 @@ from flinkish.windowing import (
     TumblingProcessingTimeWindows,
 )
 from tests.models.window_operator import WindowModel
-from tests.spark.support import GROUPS, Source, run, settings, timed
+from tests.spark.support import GROUPS, Source, run, settings, start, timed
 from tests.spark.traffic import SCHEMA, feed, random_batches
 from tests.spark.windowed import LATE_ROWS, SPANS, Spans, expected
 
@@ -245,7 +245,7 @@ def test_windows_on_the_clock_fire_without_data(spark: SparkSession, tmp_path: P
         found[batch] = [(row.key, row.n) for row in main.collect()]
 
     writer = stream.foreach_batch(write).option("checkpointLocation", str(tmp_path / "checkpoint"))
-    query = writer.trigger(processingTime="500 milliseconds").start()
+    query = start(writer.trigger(processingTime="500 milliseconds"))
     deadline = time.monotonic() + 240
     try:
         while not any(found.values()) and query.isActive and time.monotonic() < deadline:

@@ -12,7 +12,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -386,20 +385,3 @@ def test_a_reader_from_before_a_compaction_misses_and_goes_on(tmp_path: Path) ->
     assert {damage.reason for damage in index.damaged} == {"the file is gone"}
     index.refresh()
     assert found(index, 1, 2) == {1: rows(1), 2: rows(2)}
-
-
-def test_only_the_groups_used_last_are_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("flinkish.spark.ledger.index.CACHE_BYTES", 2_000)
-    book = ledger(tmp_path)
-    write(book, *range(30))
-    index = fresh(book)
-    for _ in range(2):
-        for number in range(30):
-            assert found(index, number) == {number: rows(number)}
-    assert len(index._cache) < 10
-    assert index._cached == sum(
-        index._groups[number][1].end - index._groups[number][1].keys_at for number in index._cache
-    )
-    assert np.all(index._prefixes[:-1] <= index._prefixes[1:])

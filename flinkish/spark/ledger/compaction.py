@@ -20,16 +20,17 @@ from flinkish.spark.ledger.keys import KEY_BYTES
 from flinkish.spark.ledger.segments import (
     Damage,
     Group,
-    Keys,
     group_bytes,
-    read_group,
+    neighbours,
+    read_groups,
     scan,
     sealed_end,
 )
 
 __all__ = ["Compaction", "compact"]
 
-_GROUP_BYTES = 4 << 20
+_GROUP_BYTES = 256 << 10
+_READ_BYTES = 4 << 20  # at once
 _DAMAGED = ".damaged"  # instead of SUFFIX: kept to be looked at, and not read
 
 
@@ -78,21 +79,23 @@ class _Merged:
         self._file = file
         self._number = 0
         self._seen: set[bytes] = set()
-        self._parts: list[tuple[Keys, pa.Array]] = []
+        self._parts: list[tuple[bytes, pa.Array]] = []
         self._bytes = 0
 
-    def add(self, keys: Keys, results: pa.Array) -> None:
+    def add(self, keys: memoryview, results: pa.Array) -> None:
         """Take in a group."""
         fresh = []
-        whole = keys.tobytes()
-        for row in range(len(keys)):
-            name = whole[row * KEY_BYTES : (row + 1) * KEY_BYTES]
+        names = []
+        for row in range(len(results)):
+            name = bytes(keys[row * KEY_BYTES : (row + 1) * KEY_BYTES])
             if name not in self._seen:
                 self._seen.add(name)
                 fresh.append(row)
-        self.duplicates += len(keys) - len(fresh)
+                names.append(name)
+        self.duplicates += len(results) - len(fresh)
         if fresh:
-            self._parts.append((keys[fresh], results.take(pa.array(fresh, pa.int64()))))
+            kept = results.take(pa.array(fresh, pa.int64()))
+            self._parts.append((b"".join(names), kept))
             self._bytes += results.nbytes
         if self._bytes >= _GROUP_BYTES:
             self._write()
@@ -105,7 +108,7 @@ class _Merged:
 
     def _write(self) -> None:
         if self._parts:
-            keys = b"".join(keys.tobytes() for keys, _ in self._parts)
+            keys = b"".join(keys for keys, _ in self._parts)
             results = pa.concat_arrays([results for _, results in self._parts])
             self._file.write(group_bytes(self._number, keys, results))
             self._number += 1
@@ -117,22 +120,30 @@ def _is_over(place: Place, segment: SegmentFile, idle_ms: int) -> bool:
     if time.time() - segment.changed >= idle_ms / 1000:
         return True
     with place.open(segment) as file:
-        return any(found is True for found in scan(file, segment.name, 0, 0))
-
-
-def _of(segment: SegmentFile, group: Group, error: CorruptFrame) -> Damage:
-    return Damage(segment.name, group.results_at, group.end, error.reason)
+        return any(found is True for found in scan(file, segment.name, 0, 0, place.at_once))
 
 
 def _groups(
     place: Place, segment: SegmentFile, kind: pa.DataType, damaged: list[Damage]
-) -> Iterator[tuple[Keys, pa.Array]]:
+) -> Iterator[tuple[memoryview, pa.Array]]:
+    """The groups of a segment that can be read."""
     with place.open(segment) as file:
-        for found in scan(file, segment.name, 0, 0):
-            if isinstance(found, Damage):
-                damaged.append(found)
-            elif not isinstance(found, bool):
-                try:
-                    yield read_group(file, found[0], kind)
-                except CorruptFrame as error:
-                    damaged.append(_of(segment, found[0], error))
+        found = _sound(place, file, segment, damaged)
+        for run in neighbours(found, _READ_BYTES):
+            for group, one in zip(run, read_groups(file, run, kind), strict=True):
+                if isinstance(one, CorruptFrame):
+                    damage = Damage(segment.name, group.results_at, group.end, one.reason)
+                    damaged.append(damage)
+                else:
+                    yield one
+
+
+def _sound(
+    place: Place, file: pa.NativeFile, segment: SegmentFile, damaged: list[Damage]
+) -> Iterator[Group]:
+    """Groups whose keys can be read."""
+    for found in scan(file, segment.name, 0, 0, place.at_once):
+        if isinstance(found, Damage):
+            damaged.append(found)
+        elif not isinstance(found, bool):
+            yield found[0]

@@ -14,6 +14,9 @@ __all__ = ["SUFFIX", "Place", "SegmentFile"]
 
 SUFFIX = ".segment"
 
+_AT_ONCE_NEAR = 64 << 10  # bytes; their results become values in a millisecond or two
+_AT_ONCE_FAR = 1 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class SegmentFile:
@@ -45,6 +48,11 @@ class Place:
     def local(self) -> bool:
         """Whether files are on this machine."""
         return isinstance(self.file_system, pafs.LocalFileSystem)
+
+    @property
+    def at_once(self) -> int:
+        """How many bytes to read at once: what costs little more than to read a few."""
+        return _AT_ONCE_NEAR if self.local else _AT_ONCE_FAR
 
     def segments(self) -> list[SegmentFile]:
         """The segments that there are, the oldest names first."""

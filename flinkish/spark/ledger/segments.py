@@ -13,17 +13,25 @@ that cannot be believed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from flinkish._core.codec import CorruptFrame, frame_header, seal, unseal
 from flinkish.spark.ledger.keys import KEY_BYTES
 
-__all__ = ["Damage", "Group", "Keys", "group_bytes", "read_group", "scan", "sealed_end"]
+__all__ = [
+    "HEADER",
+    "Damage",
+    "Group",
+    "group_bytes",
+    "neighbours",
+    "read_groups",
+    "scan",
+    "sealed_end",
+]
 
 FORMAT_VERSION = 1
 KIND_KEYS = 7
@@ -31,19 +39,15 @@ KIND_RESULTS = 8
 KIND_END = 9
 HEADER = 32  # bytes of a frame before its body
 
-Keys = npt.NDArray[np.uint8]
-"""Keys of results, of the shape (results, KEY_BYTES)."""
 
-
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Where a group lies in its segment (bytes), and how many results it has."""
 
     number: int
     keys_at: int
     results_at: int
     end: int
-    count: int
+    length: int
 
 
 @dataclass(frozen=True)
@@ -73,23 +77,25 @@ def sealed_end(number: int) -> bytes:
 
 
 def scan(
-    file: pa.NativeFile, segment: str, at: int, number: int
-) -> Iterator[tuple[Group, Keys] | Damage | bool]:
-    """Groups from a byte on, the next of which has this number, with their keys; True at the end.
+    file: pa.NativeFile, segment: str, at: int, number: int, at_once: int
+) -> Iterator[tuple[Group, bytes] | Damage | bool]:
+    """Groups from a byte on, the next with this number, and their keys, joined; True at the end.
 
-    Stops where the file was cut.  Results are not read, and so not checked.
+    Stops where the file was cut.  Reads so many bytes at once; results are not checked, and those
+    that do not fit in, not read.
     """
     size = file.size()
+    window = _Window(file, at_once)
     while at + HEADER <= size:
         try:
-            first = frame_header(file.read_at(HEADER, at))
+            first = frame_header(window.read(at, HEADER))
             if first.kind == KIND_END:
                 yield True
                 return
             results_at = at + HEADER + first.size
             if results_at + HEADER > size:
                 return
-            second = frame_header(file.read_at(HEADER, results_at))
+            second = frame_header(window.read(results_at, HEADER))
         except CorruptFrame as error:
             yield Damage(segment, at, None, error.reason)
             return
@@ -97,24 +103,68 @@ def scan(
         if end > size:
             return
         try:
-            keys = _keys(file.read_at(HEADER + first.size, at), number)
-            yield Group(number, at, results_at, end, len(keys)), keys
+            keys = _keys(window.read(at, HEADER + first.size), number)
+            yield Group(number, at, results_at, end, len(keys) // KEY_BYTES), bytes(keys)
         except CorruptFrame as error:
             yield Damage(segment, at, end, error.reason)
         at, number = end, number + 1
 
 
-def read_group(file: pa.NativeFile, group: Group, kind: pa.DataType) -> tuple[Keys, pa.Array]:
-    """The keys and the results of a group; CorruptFrame if they are not what was written."""
-    keys = _keys(file.read_at(group.results_at - group.keys_at, group.keys_at), group.number)
-    blob = file.read_at(group.end - group.results_at, group.results_at)
-    body = unseal(blob, KIND_RESULTS, group.number, version=FORMAT_VERSION)
-    batch = pa.ipc.read_record_batch(pa.py_buffer(body), pa.schema([("results", kind)]))
-    if batch.num_rows != len(keys):
-        raise CorruptFrame("count", f"{batch.num_rows} results", f"{len(keys)}", "the group")
-    return keys, batch.column(0)
+def neighbours(groups: Iterable[Group], most: int) -> Iterator[list[Group]]:
+    """Groups of one segment as runs that lie side by side, of ``most`` bytes or of one group."""
+    run: list[Group] = []
+    for group in groups:
+        if run and (group.keys_at != run[-1].end or group.end - run[0].keys_at > most):
+            yield run
+            run = []
+        run.append(group)
+    if run:
+        yield run
 
 
-def _keys(blob: bytes, number: int) -> Keys:
-    body = unseal(blob, KIND_KEYS, number, version=FORMAT_VERSION)
-    return np.frombuffer(body, np.uint8).reshape(-1, KEY_BYTES)
+def read_groups(
+    file: pa.NativeFile, run: Sequence[Group], kind: pa.DataType
+) -> list[tuple[memoryview, pa.Array] | CorruptFrame]:
+    """The keys, joined, and the results of groups that lie side by side, by one read.
+
+    In place of a group that is not what was written there is the reason.
+    """
+    begin = run[0].keys_at
+    blob = memoryview(file.read_at(run[-1].end - begin, begin))
+    schema = pa.schema([("results", kind)])
+    found: list[tuple[memoryview, pa.Array] | CorruptFrame] = []
+    for number, keys_at, results_at, end, count in run:
+        try:
+            keys = _keys(blob[keys_at - begin : results_at - begin], number)
+            frame = blob[results_at - begin : end - begin]
+            body = unseal(frame, KIND_RESULTS, number, version=FORMAT_VERSION)
+            batch = pa.ipc.read_record_batch(pa.py_buffer(body), schema)
+            if not batch.num_rows == count == len(keys) // KEY_BYTES:
+                there = f"{batch.num_rows} results for {len(keys)} bytes of keys"
+                raise CorruptFrame("count", there, f"{count}", "the group")
+            found.append((keys, batch.column(0)))
+        except CorruptFrame as error:
+            found.append(error)
+    return found
+
+
+class _Window:
+    """A file, read in few large pieces by who goes through it from its begin to its end."""
+
+    def __init__(self, file: pa.NativeFile, at_once: int) -> None:
+        self._file = file
+        self._at_once = at_once
+        self._at = 0
+        self._held = memoryview(b"")
+
+    def read(self, at: int, size: int) -> memoryview:
+        """Bytes of the file, fewer where it ends."""
+        begin = at - self._at
+        if not 0 <= begin <= len(self._held) - size:
+            self._held = memoryview(self._file.read_at(max(size, self._at_once), at))
+            self._at, begin = at, 0
+        return self._held[begin : begin + size]
+
+
+def _keys(blob: memoryview, number: int) -> memoryview:
+    return unseal(blob, KIND_KEYS, number, version=FORMAT_VERSION)

@@ -28,7 +28,7 @@ from flinkish.spark.call_layers import ledger_layer
 from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.control_plane.attached import handle_of
 from flinkish.spark.pickling import check_picklable
-from flinkish.spark.schemas import arrow_schema, output_schema
+from flinkish.spark.schemas import arrow_schema, output_schema, session_time_zone
 from flinkish.spark.task_plan import SideOutput
 from flinkish.spark.tasks import Schema, TaskResults
 
@@ -112,13 +112,9 @@ def with_ledger(
         {"input": frame.schema.simpleString(), "settings": dict(settings)},
         make.retry,
         schema if isinstance(schema, TypeInformation) else None,
-        _time_zone(frame),
+        session_time_zone(frame),
     )
     return replace(make, layers=(layer, *make.layers))
-
-
-def _time_zone(frame: DataFrame) -> str:
-    return frame.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
 
 
 def name_of(fn: Any) -> str:
@@ -161,7 +157,7 @@ def call_rows(
         output=arrow_schema(output),
         output_type=schema if isinstance(schema, TypeInformation) else None,
         sides=tuple(side for side, _ in sides),
-        time_zone=_time_zone(frame),
+        time_zone=session_time_zone(frame),
         job_parameters=dict(job_parameters or {}),
         control_plane=handle_of(control_plane),
         rows=rows,

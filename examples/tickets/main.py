@@ -35,6 +35,11 @@ from rich.table import Table
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+MARK = ".tickets-demo"  # in directories that this made
+MADE = (
+    *("tickets", "ledger", "answers"),
+    *("race.json", "work.json", "requests.log", "spark.log"),
+)
 
 
 def arguments(given: list[str] | None) -> argparse.Namespace:
@@ -52,6 +57,31 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
         if getattr(asked, name) < 1:
             parser.error(f"--{name.replace('_', '-')} must be at least 1")
     return asked
+
+
+def make_room(out: Path) -> None:
+    """Make the directory, or delete what an earlier run left in it, and nothing else.
+
+    SystemExit if there is a directory with something in it that no earlier run made.
+    """
+    if out.exists() and not out.is_dir():
+        sys.exit(f"--out {out} is a file; give a directory that is empty or does not exist")
+    found = sorted(path.name for path in out.iterdir()) if out.exists() else []
+    if found and MARK not in found:
+        some = ", ".join(found[:5]) + (", …" if len(found) > 5 else "")
+        sys.exit(
+            f"--out {out} holds {some}, and was not made by this demonstration, which would delete "
+            f"{', '.join(MADE)} in it: give a directory that is empty or does not exist, or empty "
+            "this one yourself"
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    (out / MARK).write_text("Made by examples/tickets, which deletes what an earlier run left.\n")
+    for name in MADE:
+        path = out / name
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
 
 
 class Server:
@@ -132,8 +162,7 @@ def main(given: list[str] | None = None) -> int:
     asked = arguments(given)
     console = Console() if sys.stdout.isatty() else Console(width=110)
     out = asked.out.resolve()
-    shutil.rmtree(out, ignore_errors=True)
-    out.mkdir(parents=True)
+    make_room(out)
     tickets.write(asked.tickets, out / "tickets")
     server = Server(out, asked.rate * 1.25, asked.latency_ms)
     console.print(

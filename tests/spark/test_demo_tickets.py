@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import urllib.error
@@ -52,8 +53,54 @@ def test_it_is_killed_and_pays_for_the_rest(tmp_path: Path, environment: dict[st
     assert "s to go; tried again" in done.stdout, "progress, a line now and then"
     found = json.loads((out / "work.json").read_text())
     assert found["counts"]["saved"] >= 500
-    left = subprocess.run(["pgrep", "-f", str(out)], capture_output=True, text=True)
-    assert left.stdout == "", "no process is left behind"
+
+    def left() -> str:
+        return subprocess.run(["pgrep", "-f", str(out)], capture_output=True, text=True).stdout
+
+    until(lambda: left() == "", "no process is left behind")
+
+
+def test_it_deletes_what_it_made_and_nothing_else(part: Any, tmp_path: Path) -> None:
+    main, out = part("main"), tmp_path / "deep" / "out"
+    main.make_room(out)
+    for name in main.MADE:
+        if "." in name:
+            (out / name).write_text("old")
+        else:
+            (out / name / "deeper").mkdir(parents=True)
+            (out / name / "deeper" / "file").write_text("old")
+    (out / "mine").write_text("kept")
+    elsewhere = tmp_path / "elsewhere"
+    (out / "ledger").rename(elsewhere)
+    (out / "ledger").symlink_to(elsewhere)
+    main.make_room(out)
+    assert sorted(path.name for path in out.iterdir()) == [main.MARK, "mine"]
+    assert (elsewhere / "deeper" / "file").exists(), "a link is not followed"
+
+
+def test_it_refuses_a_directory_that_it_did_not_make(part: Any, tmp_path: Path) -> None:
+    main = part("main")
+    for name in ("tickets", "thesis"):
+        (tmp_path / name).mkdir()
+    for look in (main.make_room, lambda out: main.main(["--out", str(out)])):
+        with pytest.raises(SystemExit, match="holds thesis, tickets, and was not made by") as told:
+            look(tmp_path)
+        assert "give a directory that is empty or does not exist" in str(told.value)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["thesis", "tickets"]
+    (tmp_path / "file").write_text("text")
+    with pytest.raises(SystemExit, match="is a file; give a directory"):
+        main.make_room(tmp_path / "file")
+    assert (tmp_path / "file").read_text() == "text"
+    (tmp_path / "empty").mkdir()
+    main.make_room(tmp_path / "empty")
+
+
+def test_what_it_makes_is_what_it_deletes(part: Any) -> None:
+    """Whatever the demonstration writes into its directory is on the list."""
+    texts = [path.read_text() for path in DEMO.glob("*.py")]
+    written = {name for text in texts for name in re.findall(r'out / "([^"]+)"', text)}
+    written |= {f"{name}.json" for name in ("race", "work")} | {part("job").LEDGER}
+    assert written == set(part("main").MADE)
 
 
 def test_tickets_are_the_same_every_time_and_have_one_answer(part: Any, tmp_path: Path) -> None:

@@ -94,6 +94,10 @@ def stop(job: subprocess.Popen[str]) -> None:
 def kill_one(asked: argparse.Namespace, work: Path) -> tuple[float, Outcome]:
     """Kill a query after its first batch; how long the next process took to its first, and all."""
     committed = work / "checkpoint" / asked.kill / "commits" / "0"
+    # Without the files that close the stream: however quick it is, there is something left to do.
+    closing = {file: file.with_name(f"_{file.name}") for file in work.glob("data/*/zz-closing*")}
+    for file, hidden in closing.items():
+        file.rename(hidden)
     job = start(asked, work, asked.kill)
     try:
         while job.poll() is None and not committed.exists():
@@ -101,6 +105,8 @@ def kill_one(asked: argparse.Namespace, work: Path) -> tuple[float, Outcome]:
         time.sleep(1)  # into the next one
     finally:
         stop(job)
+        for file, hidden in closing.items():
+            hidden.rename(file)
     begun = time.time()
     (outcome,) = outcomes(start(asked, work, asked.kill))
     return outcome["first_batch_at"] - begun, outcome

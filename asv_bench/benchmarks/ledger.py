@@ -4,6 +4,7 @@ Figures are seconds for ``RESULTS`` of them: divide to get one.
 """
 
 import asyncio
+import random
 import shutil
 import tempfile
 from itertools import count
@@ -18,6 +19,7 @@ from flinkish.spark.ledger import LedgerIndex, LedgerLayer, ResumeLedger, row_ke
 from flinkish.spark.ledger.files import Place
 
 RESULTS = 50_000
+PARTS = 4
 TOGETHER = 200  # results that are written at once: those of 20 ms at 10,000/s
 SCHEMA = pa.schema([("id", pa.int64()), ("topic", pa.string()), ("priority", pa.int32())])
 
@@ -111,3 +113,53 @@ class Ledger:
         finally:
             layer.close()
         return made
+
+
+class Resume:
+    """A process finds all that others have written, in groups as they come at 400 calls a second.
+
+    Four segments; each partition's rows come in the order in which an earlier run took them, up to
+    calls that took longer than others.  ``order`` says which partitions ask: the same ones, others
+    (as many results of each segment, in turns), or rows that were shuffled.
+    """
+
+    params = (["same", "other", "shuffled"], [25_000, 250_000])
+    param_names = ("order", "results")
+    number = 1
+    repeat = (3, 5, 20.0)
+    warmup_time = 0
+
+    def setup_cache(self) -> str:
+        """Ledgers with all results, in a directory that asv deletes."""
+        path = Path("resume").absolute()
+        for results in self.params[1]:
+            self._fill(ResumeLedger(str(path / str(results)), "f", "1", SCHEMA), results)
+        return str(path)
+
+    def _fill(self, ledger: ResumeLedger, results: int) -> None:
+        chance = random.Random(results)
+        kind = pa.list_(pa.struct(list(SCHEMA)))
+        for part in range(PARTS):
+            rows = range(part, results, PARTS)
+            ends = [at / 400 + chance.lognormvariate(-1.6, 0.5) for at in range(len(rows))]
+            done = [row for _, row in sorted(zip(ends, rows, strict=True))]
+            writer = ledger.writer(f"{part}-0")
+            while done:
+                some = [done.pop(0) for _ in range(min(chance.randint(8, 14), len(done)))]
+                answers = [[{"id": row, "topic": "billing", "priority": 1}] for row in some]
+                writer.append([row_key(Row(id=row)) for row in some], pa.array(answers, kind))
+            writer.close()
+
+    def setup(self, path: str, order: str, results: int) -> None:
+        self.ledger = ResumeLedger(f"{path}/{results}", "f", "1", SCHEMA)
+        parts = {"same": PARTS, "other": PARTS + 3, "shuffled": 1}[order]
+        asked = [row for part in range(parts) for row in range(part, results, parts)]
+        if order == "shuffled":
+            random.Random(results).shuffle(asked)
+        self.keys = [row_key(Row(id=row)) for row in asked]
+
+    def time_find_all(self, path: str, order: str, results: int) -> None:
+        index = LedgerIndex(Place(self.ledger.path, self.ledger.fingerprint), self.ledger._kind)
+        index.refresh()
+        for key in self.keys:
+            assert index.get(key) is not None

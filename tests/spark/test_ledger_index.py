@@ -129,6 +129,18 @@ def test_results_of_large_groups_are_read_when_they_are_asked_for(
     assert len(long) < size < len(long) + 1_000
 
 
+def test_it_knows_when_it_must_read(tmp_path: Path, reads: Reads) -> None:
+    book = ledger(tmp_path)
+    write(book, *range(40))
+    index = fresh(book)
+    reads.taken()
+    for number in (3, 3, 4, 39, 50):
+        must_read = index.must_read(key(number))
+        index.get(key(number))
+        assert must_read == bool(reads.taken()), number
+    assert index.must_read(key(0)), "it lies before the run"
+
+
 def test_a_run_ends_where_another_is_held(tmp_path: Path, reads: Reads) -> None:
     book = ledger(tmp_path)
     write(book, *range(40))

@@ -167,3 +167,34 @@ def test_far_files_are_not_read_on_the_loop(tmp_path: Path) -> None:
         run(layer, calls, range(20))
         layer.close()
     assert len(calls.made) == 20
+
+
+def test_far_files_are_read_on_threads_and_what_was_read_is_at_hand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("fsspec")
+    place = f"memory://{tmp_path.name}"
+    layer = opened(place)
+    run(layer, Calls(), range(300))
+    layer.close()
+    moved = 0
+    to_thread = asyncio.to_thread
+
+    async def counted(*call: Any) -> Any:
+        nonlocal moved
+        moved += 1
+        return await to_thread(*call)
+
+    monkeypatch.setattr(asyncio, "to_thread", counted)
+    calls = Calls()
+    layer = opened(place)
+
+    async def main() -> None:
+        for number in range(400):
+            await layer.call(calls.asynchronous, Row(id=number))
+
+    asyncio.run(main())
+    layer.close()
+    assert sorted(calls.made) == list(range(300, 400))
+    assert layer.num_saved() == 300
+    assert 1 <= moved <= 5

@@ -96,6 +96,16 @@ class LedgerIndex:
         self.saved += 1
         return list(rows)
 
+    def must_read(self, key: bytes) -> bool:
+        """Whether `get` has to read a file before it knows."""
+        if key in self._values.at_hand:
+            return False
+        prefix = np.frombuffer(key, np.uint64, 1)[0]
+        at = int(np.searchsorted(self._prefixes, prefix))
+        if at == len(self._prefixes) or self._prefixes[at] != prefix:
+            return False
+        return int(self._places[at]) >> 32 not in self._runs
+
     # --- files
 
     def _look_through(self, file: SegmentFile, keys: list[bytes]) -> None:

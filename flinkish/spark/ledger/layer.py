@@ -78,8 +78,7 @@ class LedgerLayer:
     async def call(self, function: Callable[[Any], Awaitable[Any]], row: Any) -> Any:
         """As declared."""
         key = row_key(row)
-        # A read may take long where files are far away, and the loop has others to serve.
-        known = self._get(key) if self._near else await asyncio.to_thread(self._get, key)
+        known = self._get(key) if self._near else await self._get_from_afar(key)
         if known is not None:
             return known
         results = await function(row)
@@ -106,10 +105,23 @@ class LedgerLayer:
             raise self._error
 
     def _get(self, key: bytes) -> list[tuple[Any, ...]] | None:
+        with self._reading:
+            return self._look_up(key)
+
+    async def _get_from_afar(self, key: bytes) -> list[tuple[Any, ...]] | None:
+        """The same where a read may take long: on another thread, for the loop has others."""
+        if self._reading.acquire(blocking=False):
+            try:
+                if not self._index.must_read(key):
+                    return self._look_up(key)
+            finally:
+                self._reading.release()
+        return await asyncio.to_thread(self._get, key)
+
+    def _look_up(self, key: bytes) -> list[tuple[Any, ...]] | None:
         if self._error is not None:
             raise self._error
-        with self._reading:
-            return self._index.get(key)
+        return self._index.get(key)
 
     def _keep(self, key: bytes, results: Any) -> Any:
         """Have results written, unless they are not final."""

@@ -98,12 +98,15 @@ def run(
     return outcome
 
 
-def start(writer: DataStreamWriter) -> StreamingQuery:
-    """A query that has ended, or gone through one micro-batch."""
+def start(
+    writer: DataStreamWriter,
+    begun: Callable[[StreamingQuery], object] = lambda query: query.recentProgress,
+) -> StreamingQuery:
+    """A query that has ended, or gone through one micro-batch, or come to where it has begun."""
     for attempt in range(5):
         query = writer.start()
         try:
-            while not query.recentProgress and not query.awaitTermination(0.1):
+            while not begun(query) and not query.awaitTermination(0.1):
                 pass
             break
         except StreamingQueryException as error:

@@ -18,8 +18,8 @@ from flinkish.common.typeinfo import Types
 from flinkish.functions import Count, KeyedProcessFunction
 from flinkish.state import ValueStateDescriptor
 from flinkish.windowing import CountTumblingWindowAssigner, TumblingEventTimeWindows
-from tests.spark.support import GROUPS, Source, by_key, iso, run, timed
-from tests.spark.test_control_plane import SOON, later, plane, start
+from tests.spark.support import GROUPS, Source, by_key, iso, run, start, timed
+from tests.spark.test_control_plane import SOON, later, plane
 from tests.spark.two_streams import ABOVE, LIMITS, TOTALS, Above, Totals
 from tests.spark.two_streams import sources as two_sources
 from tests.waiting import until
@@ -88,6 +88,13 @@ class Counted:
             )
         )
 
+    def start(self, **trigger: Any) -> Any:
+        """A query of which a task runs."""
+        writer = self.stream().to_df().writeStream.format("noop")
+        writer = writer.option("checkpointLocation", str(self.path / "checkpoint"))
+        writer = writer.trigger(**trigger or {"availableNow": True})
+        return start(writer, lambda query: any(w.tasks for w in self.plane.workers()))
+
     def run(self, **others: Any) -> dict[Any, Any]:
         """What each key gives in a run over all that is there and was not done before."""
         outcome = run(self.stream(**others), self.path / "checkpoint")
@@ -107,7 +114,7 @@ def test_a_keyed_query_is_seen_and_told_things(
 ) -> None:
     counted = Counted(spark, plane, tmp_path)
     plane.set("hold", True)
-    query = start(counted.stream().to_df(), tmp_path / "checkpoint")
+    query = counted.start()
     until(lambda: sum(len(worker.tasks) for worker in plane.workers()) == 2)
     running = [task for worker in plane.workers() for task in worker.tasks]
     assert sorted((task.operator, task.partition) for task in running) == [
@@ -156,8 +163,7 @@ def test_a_keyed_query_is_drained(
     counted = Counted(spark, plane, tmp_path)
     counted.add()
     plane.set("hold", True)
-    stream = counted.stream().to_df()
-    query = start(stream, tmp_path / "checkpoint", processingTime="0 seconds")
+    query = counted.start(processingTime="0 seconds")
     until(lambda: total(plane) == 2)
     finishing = later(plane.finish, query)
     until(lambda: plane._call(lambda: plane._endpoint.ledger._orders))

@@ -163,6 +163,36 @@ def test_errors_that_say_so_slow_everybody_down() -> None:
     assert decreases == 1
 
 
+def test_it_does_not_sleep_for_a_permit_that_is_nearly_there() -> None:
+    """On a crowded machine it would wake up when that is void again."""
+
+    async def main() -> None:
+        now_ns = 10**9
+
+        def clock() -> int:
+            return now_ns
+
+        async def turns() -> None:
+            for _ in range(20):
+                await asyncio.sleep(0)
+
+        rate = Rate("10000/s", burst=1)
+        paced = limiter(rate, gateway=LocalGateway(PermitLedger(rate), clock), clock_ns=clock)
+        loop: Any = asyncio.get_running_loop()
+        loop.call_later = lambda delay, *call: loop.call_soon(sleepers.append, delay)
+        sleepers: list[float] = []
+        calls = [asyncio.ensure_future(paced.acquire()) for _ in range(2)]
+        await turns()
+        assert [call.done() for call in calls] == [True, False]
+        now_ns += 110_000
+        await turns()
+        assert calls[1].done(), "it was there at once, and no timer was waited for"
+        assert calls[0].result() + 100_000 <= calls[1].result() == now_ns
+        paced.close()
+
+    run(main())
+
+
 class Unreachable:
     """A gateway that fails at first, and then, if it is told to, does not."""
 

@@ -55,6 +55,21 @@ def test_any_5_s_have_the_rate_within_2_percent(rate: str, seed: int, latency_ms
     assert asked <= (0.35 if limit.per_second < 1000 else 0.035), "a permit costs no round trip"
 
 
+@pytest.mark.parametrize("latency_ms", [10, 20, 50, 100])
+@pytest.mark.parametrize("workers", [1, 4, 8])
+def test_a_rate_is_reached_where_answers_take_longer_than_slices_last(
+    workers: int, latency_ms: float
+) -> None:
+    """A machine on which everybody waits for a core: one worker stood still for seconds there."""
+    world = World(PermitLedger(Rate("500/s")), seed=1, latency_ms=latency_ms)
+    start = world.now
+    for _ in range(workers):
+        world.worker()
+    world.run(30)
+    assert most_in(world.uses, 5 * S) <= 2_500 * 1.02
+    assert least_in(world.uses, 5 * S, start + 5 * S, world.now) >= 2_500 * 0.75
+
+
 @settings(max_examples=25)
 @given(
     seed=st.integers(0, 10**6),

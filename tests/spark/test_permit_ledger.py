@@ -30,8 +30,9 @@ def asking(worker: str, last: "Grant | None" = None, **fields: int) -> LeaseRequ
 
 
 def moments(grant: Grant) -> "list[int]":
-    count = grant.permits
-    return [grant.first_ns + i * grant.span_ns // count for i in range(count)]
+    others, late = grant.permits - grant.overdue, grant.overdue > 0
+    ahead = [grant.first_ns + (i + late) * grant.span_ns // others for i in range(others)]
+    return [grant.first_ns] * grant.overdue + ahead
 
 
 @given(
@@ -41,9 +42,10 @@ def moments(grant: Grant) -> "list[int]":
         st.tuples(st.integers(0, 100 * MS), st.sampled_from("abc"), st.integers(0, 3000)),
         max_size=60,
     ),
+    trip=st.sampled_from([0, 10 * MS, 200 * MS, 5 * S]),
 )
 def test_moments_in_any_window_are_at_most_the_rate_and_the_burst(
-    rate: str, burst: "int | None", asked: "list[tuple[int, str, int]]"
+    rate: str, burst: "int | None", asked: "list[tuple[int, str, int]]", trip: int
 ) -> None:
     """P1."""
     limit = Rate(rate, burst=burst)
@@ -51,9 +53,9 @@ def test_moments_in_any_window_are_at_most_the_rate_and_the_burst(
     now, given_out, last = S, [], {}
     for wait, worker, wanted in asked:
         now += wait
-        grant = ledger.lease(asking(worker, last.get(worker), wanted=wanted), now)
-        last[worker] = grant
-        assert grant.permits <= max(wanted, 0)
+        request = asking(worker, last.get(worker), wanted=wanted, trip_ns=trip)
+        grant = last[worker] = ledger.lease(request, now)
+        assert grant.overdue <= grant.permits <= max(wanted, 0)
         assert all(moment >= now for moment in moments(grant))
         given_out += moments(grant)
     # From moment i to moment j there are j - i + 1; so j - i + 1 <= (at_j - at_i) * rate + burst.
@@ -74,6 +76,37 @@ def test_a_worker_holds_two_slices_at_most() -> None:
     third = ledger.lease(asking("a", second, wanted=10_000), S)
     assert third.permits == 0
     assert third.ask_at_ns == second.ask_at_ns == moments(second)[-1] - LEAD_NS
+
+
+def test_slices_are_longer_where_answers_take_longer() -> None:
+    """A worker asks for the next slice while it has one, so it has two trips' time for that."""
+    ledger = PermitLedger(Rate("1000/s", burst=1))
+    near = ledger.lease(asking("a", wanted=5000, trip_ns=10 * MS), S)
+    assert near.permits == LEAD_NS // MS
+    far = ledger.lease(asking("a", near, wanted=5000, trip_ns=100 * MS), S + 40 * MS)
+    assert far.permits == 300
+    assert far.ask_at_ns <= far.first_ns
+    later = ledger.lease(asking("a", far, wanted=5000, trip_ns=100 * MS), S + 140 * MS)
+    assert later.first_ns == far.first_ns + far.span_ns
+    assert later.ask_at_ns + 2 * 100 * MS <= later.first_ns + later.span_ns
+    none = ledger.lease(asking("a", later, wanted=5000, trip_ns=100 * MS), S + 150 * MS)
+    assert none.permits == 0, "two at most"
+    far = ledger.lease(asking("b", wanted=10**6, trip_ns=60 * S), S + 200 * MS)
+    assert far.permits <= 1_500, "and no longer than that"
+
+
+def test_what_is_overdue_comes_with_a_slice_where_answers_take_long() -> None:
+    ledger = PermitLedger(Rate("1000/s", burst=30))
+    grant = ledger.lease(asking("a", wanted=5000, trip_ns=0), S)
+    assert (grant.overdue, grant.permits) == (30, 30)
+    grant = ledger.lease(asking("a", grant, wanted=5000, trip_ns=100 * MS), 2 * S)
+    assert (grant.overdue, grant.permits) == (30, 330)
+    assert moments(grant)[29:32] == [2 * S, 2 * S + MS, 2 * S + 2 * MS]
+    late = ledger.lease(
+        asking("a", grant, wanted=0, unused=300, trip_ns=100 * MS), 2 * S + 400 * MS
+    )
+    assert ledger.statistics(2 * S).returned == LEAD_NS // MS, "others had their moments since"
+    assert late.permits == 0
 
 
 def test_slices_shrink_when_workers_come_and_grow_when_they_are_gone() -> None:

@@ -82,6 +82,7 @@ class Lease:
         self._speed_from_ns = -NEVER
         self._speed = 0.0  # permits taken a ns
         self._sent_ns = 0  # when the request under way was sent
+        self._trip_ns = 0  # how long answers take to come, on average
         self._reported = 0  # unused permits in it
         self._lease_ns = 0
         self._over_ns = NEVER  # when the lease is over unless it is renewed
@@ -190,6 +191,7 @@ class Lease:
             throttled=self._throttled,
             started_ns=self._started_ns - self.clock.least_ns if self._throttled else 0,
             retry_after_ns=self._retry_after_ns,
+            trip_ns=self._trip_ns,
         )
         self._telling, self._throttled, self._retry_after_ns = asked, False, 0
         return asked
@@ -198,6 +200,7 @@ class Lease:
         """Take in the answer to the request under way."""
         local = self.clock.never_early
         self.clock.learn(grant.now_ns, self._sent_ns, now_ns)
+        self._trip_ns += (now_ns - self._sent_ns - self._trip_ns) // 8
         self._token, self._number = grant.token, grant.number
         self._lease_ns = grant.lease_ns
         if self._counted:
@@ -216,7 +219,12 @@ class Lease:
             # is slower than patience lasts, better a little late than never.
             doubt = self.clock.doubt_ns()
             self._patience_ns = max(grant.patience_ns - doubt, grant.patience_ns // 4)
-            self._slices.append((local(grant.first_ns), grant.span_ns, grant.permits))
+            first_ns, others = local(grant.first_ns), grant.permits - grant.overdue
+            if grant.overdue:
+                self._slices.append((first_ns, 0, grant.overdue))
+                first_ns += grant.span_ns // max(others, 1)
+            if others:
+                self._slices.append((first_ns, grant.span_ns, others))
             self._ahead += grant.permits
             if self._next >= self._count:
                 self._count = self._next = 0
@@ -283,9 +291,9 @@ class Lease:
         return max(self._places, self.busy)
 
     def _wanted(self, waiting: int, now_ns: int) -> int:
-        """Permits for those who wait, and for as many as there lately were in two slices' time."""
+        """Permits for those who wait, and for as many as there lately were in two leads' time."""
         spent = now_ns - self._speed_from_ns
         if spent >= _FRESH_NS // 10:
             self._speed = self._taken / spent
             self._taken, self._speed_from_ns = 0, now_ns
-        return waiting + int(self._speed * _FRESH_NS) - self.in_hand
+        return waiting + int(self._speed * max(_FRESH_NS, 6 * self._trip_ns)) - self.in_hand

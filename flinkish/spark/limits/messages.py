@@ -31,23 +31,26 @@ class LeaseRequest:
     throttled: bool  # whether a call was told so since the last request
     started_ns: int  # when the latest of these calls was started
     retry_after_ns: int  # how long the longest of them is to wait
+    trip_ns: int = 0  # how long its answers lately took to come, on average
 
 
 @dataclass(frozen=True)
 class Grant:
     """Permits of a lease.
 
-    Rate permit i of ``permits`` may be used from ``first_ns + i * span_ns // permits`` on, for
-    ``patience_ns``; then it is void.  ``holding`` is how many concurrency permits the worker may
-    hold from now on: if it has more in use, it gives them back as they become free.  A worker
-    that was silent for ``lease_ns`` has lost them; it is ``refused``, gets a new token, and asks
-    again with that.
+    Of the ``permits`` of a rate, ``overdue`` may be used from ``first_ns`` on.  Of the n others,
+    permit i may be used from ``first_ns + i * span_ns // n`` on, or if some were overdue, from
+    ``first_ns + (i + 1) * span_ns // n``.  Each may for ``patience_ns``; then it is void.
+    ``holding`` is how many concurrency permits the worker may hold from now on: if it has more in
+    use, it gives them back as they become free.  A worker that was silent for ``lease_ns`` has
+    lost them; it is ``refused``, gets a new token, and asks again with that.
     """
 
     token: int
     number: int
     now_ns: int
     permits: int
+    overdue: int
     first_ns: int
     span_ns: int
     patience_ns: int

@@ -14,10 +14,12 @@ Invariants:
       comes back after its lease was over brings calls that nobody can undo, and then nobody gets
       a further permit until they are at most the limit again.
 
-Shares.  With n workers a slice is an n-th of ``LEAD_NS``, and each holds two at most.  So a
-worker that comes waits for less than two leads, and one that dies takes less than two n-ths of
-a lead with it.  Nobody gets moments that are further off: where the rate is slow, or paused,
-workers get turns to ask again, in the order of asking.
+Shares.  With n workers a slice is an n-th of a lead, and each holds two at most.  So a worker that
+comes waits for less than two leads, and one that dies takes less than two n-ths of a lead with
+it.  Nobody gets moments that are further off: where the rate is slow, or paused, workers get
+turns to ask again, in the order of asking.  A lead is ``LEAD_NS``, and longer where workers say
+that answers take longer: a worker that has to wait for its answer until its slices are over
+would stand still meanwhile, and on a crowded machine or a far one it would most of the time.
 """
 
 from __future__ import annotations
@@ -34,10 +36,13 @@ __all__ = ["LEAD_NS", "LEASE_NS", "PATIENCE_NS", "LimitStatistics", "PermitLedge
 # PATIENCE_NS late, the burst is 30 ms by default, and what comes back unused was granted at most
 # two LEAD_NS before.
 LEAD_NS = 40_000_000
+_TRIPS = 3  # of the slowest worker's messages in a lead, where that is longer
+_LONGEST_LEAD_NS = 1_500_000_000
 PATIENCE_NS = 40_000_000
 LEASE_NS = 5_000_000_000  # silent for longer, and concurrency permits go to others
 
 _RECOUNT_NS = 5_000_000
+_NO_MOMENTS = 0, 0, 0
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,8 @@ class _Session:
     """A worker with a lease."""
 
     __slots__ = (
-        *("token", "number", "seen_ns", "ask_ns", "latest", "outstanding", "holding", "waiting"),
+        *("token", "number", "seen_ns", "ask_ns", "trip_ns"),
+        *("latest", "outstanding", "holding", "waiting"),
     )
 
     def __init__(self, token: int) -> None:
@@ -68,6 +74,7 @@ class _Session:
         self.number = 0  # of the last grant
         self.seen_ns = 0
         self.ask_ns = -(2**62)  # when it may ask for further rate permits
+        self.trip_ns = 0  # how long answers take to come
         self.latest = 0  # rate permits of the last grant
         self.outstanding = 0  # rate permits that may yet come back
         self.holding = 0  # concurrency permits
@@ -92,6 +99,7 @@ class PermitLedger:
         self._held = 0
         self._tokens = 0
         self._active = 1
+        self._lead_ns = LEAD_NS
         self._counted_ns = -(2**62)
         self._granted = self._returned = self._expired = self._refused = 0
 
@@ -105,14 +113,16 @@ class PermitLedger:
             self._take_back(session, session.latest, now_ns)
         self._take_back(session, request.unused, now_ns)
         session.seen_ns = now_ns
+        session.trip_ns = request.trip_ns
+        self._lead_ns = max(self._lead_ns, _lead(request.trip_ns))
         session.number += 1
         session.latest = 0
         if request.throttled:
             for limit in (self._rate, self._places):
                 limit.throttled(request.started_ns, request.retry_after_ns, now_ns)
-        first_ns, span_ns = self._moments(session, request.wanted, now_ns)
+        moments = self._moments(session, request.wanted, now_ns)
         self._share(session, request, now_ns)
-        return self._grant(session, now_ns, first_ns, span_ns)
+        return self._grant(session, now_ns, moments)
 
     def leave(self, worker: str, token: int, unused: int, now_ns: int) -> None:
         """A worker is done; nothing if it is not, or no longer, one of ours."""
@@ -150,15 +160,15 @@ class PermitLedger:
         session.seen_ns = now_ns
         session.number = 1
         self._counted_ns = -(2**62)
-        first_ns = span_ns = 0
+        moments = _NO_MOMENTS
         if refused:
             # It keeps what its running calls need and cannot be told to stop them.
             session.holding = request.holding
             self._held += request.holding
         else:
-            first_ns, span_ns = self._moments(session, request.wanted, now_ns)
+            moments = self._moments(session, request.wanted, now_ns)
             self._share(session, request, now_ns)
-        return self._grant(session, now_ns, first_ns, span_ns, refused=refused)
+        return self._grant(session, now_ns, moments, refused=refused)
 
     def _expire(self, now_ns: int) -> None:
         if now_ns - self._counted_ns < _RECOUNT_NS:
@@ -169,9 +179,13 @@ class PermitLedger:
                 self._forget(worker, session)
                 self._expired += 1
         # Who was heard of lately, or is to come: those who died are soon left out.
-        since_ns = now_ns - 2 * LEAD_NS
+        since_ns = now_ns - 2 * self._lead_ns
         sessions = self._sessions.values()
-        self._active = sum(max(one.seen_ns, one.ask_ns) >= since_ns for one in sessions)
+        active = [
+            one for one in sessions if max(one.seen_ns, one.ask_ns) + 2 * one.trip_ns >= since_ns
+        ]
+        self._active = len(active)
+        self._lead_ns = max((_lead(one.trip_ns) for one in active), default=LEAD_NS)
 
     def _forget(self, worker: str, session: _Session) -> None:
         self._held -= session.holding
@@ -182,15 +196,16 @@ class PermitLedger:
         self,
         session: _Session,
         now_ns: int,
-        first_ns: int,
-        span_ns: int,
+        moments: tuple[int, int, int],
         refused: bool = False,
     ) -> Grant:
+        first_ns, span_ns, overdue = moments
         return Grant(
             token=session.token,
             number=session.number,
             now_ns=now_ns,
             permits=session.latest,
+            overdue=overdue,
             first_ns=first_ns,
             span_ns=span_ns,
             patience_ns=PATIENCE_NS,
@@ -203,48 +218,57 @@ class PermitLedger:
 
     # --- rate
 
-    def _moments(self, session: _Session, wanted: int, now_ns: int) -> tuple[int, int]:
-        """Give the next moments on the line to a worker: the first, and the length of all.
+    def _moments(self, session: _Session, wanted: int, now_ns: int) -> tuple[int, int, int]:
+        """Give a worker the next moments on the line: the first, how long, and how many at once.
 
         None to one that has two slices, or wants none, or where they are far off.  Moments that
         are over, as there are after a pause, are saved up to the burst, and count as of now.
         """
         rate = self._rate.limit(now_ns) / 1e9  # permits a ns
         if not rate or wanted <= 0 or session.ask_ns > now_ns:
-            return 0, 0
+            return _NO_MOMENTS
         earliest = max(now_ns - (self._burst - 1) / rate, self._rate.paused_until_ns)
         self._line_ns = max(self._line_ns, earliest)
-        if self._line_ns > now_ns + 2 * LEAD_NS:
+        if self._line_ns > now_ns + 2 * self._lead_ns:
             session.ask_ns = self._turn(rate)
-            return 0, 0
-        overdue = max(int((now_ns - self._line_ns) * rate) + 1, 0)
-        if overdue > 1:
-            count, first, span = min(overdue, wanted), now_ns, 0
-        else:
-            count = min(wanted, max(1, int(rate * LEAD_NS / max(self._active, 1))))
-            first, span = max(int(self._line_ns), now_ns), int(count / rate)
+            return _NO_MOMENTS
+        overdue = min(max(int((now_ns - self._line_ns) * rate) + 1, 0), wanted)
+        ahead = max(1, int(rate * self._lead_ns / max(self._active, 1)))
+        if overdue <= 1:
+            overdue = 0
+        elif self._lead_ns == LEAD_NS:
+            ahead = 0  # they are asked for with the answer, and soon there
+        ahead = min(ahead, wanted - overdue)
+        count = overdue + ahead
+        first, span = max(int(self._line_ns), now_ns), int(ahead / rate)
         self._line_ns += count / rate
-        session.ask_ns = first + span - span // count - LEAD_NS
+        session.ask_ns = first + span - span // max(ahead, 1) - self._lead_ns
         session.latest = count
         session.outstanding += count
         self._granted += count
-        return first, span
+        return first, span, overdue
 
     def _turn(self, rate: float) -> int:
         """When to ask again: a lead before a moment is there that nobody before it waits for."""
-        first = self._line_ns - LEAD_NS
+        first = self._line_ns - self._lead_ns
         last = first + max(self._active - 1, 0) / rate  # more than that wait no longer
         turn = min(max(self._turn_ns, first), last)
         self._turn_ns = turn + 1 / rate
         return int(turn)
 
     def _take_back(self, session: _Session, unused: int, now_ns: int) -> None:
-        """Moments that nobody used are there once more; the burst says how many at most."""
+        """Moments that nobody used are there once more; the burst says how many at most.
+
+        They are others, later ones: what a window has more by that is what came back in it of
+        moments before it.  So where leads are long, not all come back.
+        """
         rate = self._rate.limit(now_ns) / 1e9
         unused = min(unused, session.outstanding)
         if rate and unused > 0:
-            self._line_ns -= unused / rate
             session.outstanding -= unused
+            if self._lead_ns > LEAD_NS:
+                unused = min(unused, int(LEAD_NS * rate / max(self._active, 1)))
+            self._line_ns -= unused / rate
             self._returned += unused
 
     # --- concurrency
@@ -284,3 +308,8 @@ class PermitLedger:
             return session.holding
         short = self._owed(share) + max(self._held - limit, 0) - max(limit - self._held, 0)
         return max(share, session.holding - max(short, 0))
+
+
+def _lead(trip_ns: int) -> int:
+    """How far ahead a worker needs moments whose answers take so long."""
+    return min(max(LEAD_NS, _TRIPS * trip_ns), _LONGEST_LEAD_NS)

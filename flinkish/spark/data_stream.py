@@ -307,11 +307,14 @@ class KeyedStream:
         )
         return WindowedStream(self, window_assigner, options)
 
-    def count_window(self, size: int, slide: int = 0) -> WindowedStream:
-        """Windows of ``size`` elements of a key, one every ``slide`` (0: every ``size``)."""
+    def count_window(self, size: int, slide: int = 0, **options: Any) -> WindowedStream:
+        """Windows of ``size`` elements of a key, one every ``slide`` (0: every ``size``).
+
+        Options as for `window`.
+        """
         if slide == 0:
-            return self.window(CountTumblingWindowAssigner(size))
-        return self.window(CountSlidingWindowAssigner(size, slide))
+            return self.window(CountTumblingWindowAssigner(size), **options)
+        return self.window(CountSlidingWindowAssigner(size, slide), **options)
 
     def _processed(
         self,

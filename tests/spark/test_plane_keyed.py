@@ -17,7 +17,7 @@ import flinkish.spark as fs
 from flinkish.common.typeinfo import Types
 from flinkish.functions import Count, KeyedProcessFunction
 from flinkish.state import ValueStateDescriptor
-from flinkish.windowing import CountTumblingWindowAssigner, TumblingEventTimeWindows
+from flinkish.windowing import TumblingEventTimeWindows
 from tests.spark.support import GROUPS, Source, by_key, iso, run, start, timed
 from tests.spark.test_control_plane import SOON, later, plane
 from tests.spark.two_streams import ABOVE, LIMITS, TOTALS, Above, Totals
@@ -196,7 +196,7 @@ def test_windows(spark: SparkSession, plane: fs.ControlPlane, tmp_path: Path) ->
     ).aggregate(Count())
     assert "by columns" in by_columns.explain()
     assert by_columns.to_df().count() == 20
-    by_rows = keyed.window(CountTumblingWindowAssigner(3), uid="rows", control_plane=plane)
+    by_rows = keyed.count_window(3, uid="rows", control_plane=plane)
     assert by_rows.reduce(lambda a, b: b).to_df().count() == 20
     assert total(plane, operator="rows") == total(plane, operator="columns") == 60
     assert total(plane, "timers_fired", "columns") == 20

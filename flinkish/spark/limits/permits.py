@@ -185,7 +185,7 @@ class PermitLedger:
             one for one in sessions if max(one.seen_ns, one.ask_ns) + 2 * one.trip_ns >= since_ns
         ]
         self._active = len(active)
-        self._lead_ns = max((_lead(one.trip_ns) for one in active), default=LEAD_NS)
+        self._lead_ns = _lead(max([one.trip_ns for one in active], default=0))
 
     def _forget(self, worker: str, session: _Session) -> None:
         self._held -= session.holding

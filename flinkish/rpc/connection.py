@@ -272,9 +272,11 @@ class Connection(Inflow):
         if self.reading.silent > 1:
             self.put_control(FrameKind.PING)
             self.flush()
-        else:
+            return
+        self.trim()
+        if self.reading.enter():  # else who borrowed it has the cutter, too
             self._cutter.trim()
-            self.trim()
+            self.reading.leave()
 
     # --- the end
 

@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from concurrent.futures import CancelledError, Future
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -106,6 +107,37 @@ def test_a_reader_hears_that_its_time_is_over(server: RpcService, client: RpcSer
             gateway.never().result(0.01)
     assert gateway.add(1).result(SOON) == 1
     assert loans(client) > 1
+
+
+def test_a_heartbeat_leaves_a_borrower_its_memory(
+    server: RpcService, client: RpcService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R1: the cutter is trimmed by who reads."""
+    _, gateway = far(server, client)
+    calm(client, gateway)
+    (connection,) = client.transport().connections()
+    trims: list[str] = []
+
+    def beat() -> int:
+        done = threading.Event()
+
+        def run() -> None:
+            connection.reading.silent = 0
+            with monkeypatch.context() as patch:
+                patch.setattr(connection, "_cutter", SimpleNamespace(trim=lambda: trims.append("")))
+                connection.beat(9, 1.0)
+            done.set()
+
+        connection._io.post(run)
+        assert done.wait(SOON)
+        return len(trims)
+
+    assert beat() == 1
+    asked: Any = gateway.never()
+    lent(client, lambda: asked.exception(SOON))
+    assert beat() == 1
+    connection.close("the test has seen enough")
+    assert isinstance(asked.exception(SOON), ConnectionLostError)
 
 
 @pytest.mark.parametrize("whose", ["ours", "theirs", "all of theirs"])

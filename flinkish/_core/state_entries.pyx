@@ -2,7 +2,7 @@
 
 from libc.errno cimport EDOM, EINVAL, EOVERFLOW
 from libc.stdint cimport uint16_t, uint64_t
-from libc.string cimport memcmp, memset
+from libc.string cimport memset
 
 from flinkish._core.memory cimport mix64, segment_reserve
 from flinkish._core.node_heap cimport prefetch
@@ -37,7 +37,7 @@ from flinkish._core.state_rows cimport (
     table_touch,
 )
 from flinkish._core.timer_log cimport timers_clear_changes
-from flinkish._core.values cimport TAG_CHAIN, TAG_EMPTY, bytes_of, hash_bytes
+from flinkish._core.values cimport TAG_CHAIN, TAG_EMPTY, hash_bytes, same_bytes
 
 
 cdef inline void set_chain(Cell* cell, uint32_t head, uint32_t tail) noexcept nogil:
@@ -119,7 +119,7 @@ cdef uint32_t table_find_hashed(Table* table, uint32_t hash, uint32_t row, uint3
             entry = entry_at(table, index[at].id - 1)
             if entry.row == row and entry.cell == cell and entry.key_tag == key_tag \
                     and entry.key_size == key_size \
-                    and memcmp(bytes_of(key_size, &entry.key_word, table.slab.base), key, key_size) == 0:
+                    and same_bytes(key_size, &entry.key_word, table.slab.base, key):
                 return index[at].id - 1
         at = (at + 1) & mask
     return NO_ROW

@@ -3,7 +3,7 @@
 cimport cython
 from libc.errno cimport EDOM, EINVAL, EOVERFLOW
 from libc.stdint cimport UINT32_MAX
-from libc.string cimport memcmp, memcpy, memmove, memset
+from libc.string cimport memcpy, memmove, memset
 
 from flinkish._core.memory cimport segment_reserve
 from flinkish._core.node_heap cimport prefetch
@@ -16,7 +16,7 @@ from flinkish._core.timers cimport (
     timers_poll,
     timers_remove,
 )
-from flinkish._core.values cimport TAG_CHAIN, TAG_EMPTY, bytes_of, hash_bytes
+from flinkish._core.values cimport TAG_CHAIN, TAG_EMPTY, hash_bytes, same_bytes
 
 cdef enum:
     AHEAD = 16  # rows between asking for memory and using it
@@ -122,7 +122,7 @@ cdef uint32_t table_find(Table* table, uint8_t tag, uint32_t size, const char* d
         if index[at].hash == hash:
             row = row_at(table, index[at].id - 1)
             if row.tag == tag and row.size == size \
-                    and memcmp(bytes_of(size, &row.word, table.slab.base), data, size) == 0:
+                    and same_bytes(size, &row.word, table.slab.base, data):
                 return index[at].id - 1
         at = (at + 1) & mask
     return NO_ROW

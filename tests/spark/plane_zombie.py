@@ -21,7 +21,7 @@ import flinkish.spark as fs
 from flinkish.common.typeinfo import Types
 from flinkish.functions import KeyedProcessFunction
 from flinkish.state import ValueStateDescriptor
-from tests.spark.places import session
+from tests.spark.sessions import session
 from tests.spark.support import GROUPS, Source, iso, run, timed
 from tests.waiting import until
 
@@ -32,7 +32,8 @@ SETTINGS = {
     "executor.cores": "1",
     "executor.memory": "512m",
     "executor.heartbeatInterval": "500ms",
-    "network.timeout": "5s",  # after which an executor that is silent is given up
+    # After which an executor that is silent is given up; all else may take its time.
+    "storage.blockManagerHeartbeatTimeoutMs": "8s",
     "network.timeoutInterval": "500ms",
 }
 
@@ -80,7 +81,7 @@ class Haunted(KeyedProcessFunction):
 def main(work: Path) -> None:
     settings = " ".join(f"--conf spark.{name}={value}" for name, value in SETTINGS.items())
     os.environ["PYSPARK_SUBMIT_ARGS"] = f"{settings} pyspark-shell"
-    spark = fs.configure(session("local-cluster[2,1,1024]", work))
+    spark = session("local-cluster[2,1,1024]", work)
     source = Source(spark, work / "in", "key string, ts timestamp")
     for batch in range(BATCHES):
         source.add({"key": key, "ts": iso(1_000 * batch + n)} for n in range(3) for key in KEYS)

@@ -80,9 +80,9 @@ class Folders(ProcessFunction):
     """q22: the folders of an address."""
 
     def process_element(self, value: Row, ctx: ProcessFunction.Context) -> Iterator[Any]:
-        """One bid."""
-        parts = value.url.split("/")
-        yield value.auction, value.bidder, value.price, value.channel, *parts[3:6]
+        """One bid; where its address has fewer folders they are empty, as for split_part."""
+        first, second, third, *_ = *value.url.split("/")[3:], "", "", ""
+        yield value.auction, value.bidder, value.price, value.channel, first, second, third
 
 
 # --- windows

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from flinkish.spark.limits.messages import Grant, LeaseRequest
+from flinkish.spark.limits.messages import TRIPS, Grant, LeaseRequest
 
 __all__ = ["Lease", "RemoteClock"]
 
@@ -296,4 +296,4 @@ class Lease:
         if spent >= _FRESH_NS // 10:
             self._speed = self._taken / spent
             self._taken, self._speed_from_ns = 0, now_ns
-        return waiting + int(self._speed * max(_FRESH_NS, 6 * self._trip_ns)) - self.in_hand
+        return waiting + int(self._speed * max(_FRESH_NS, 2 * TRIPS * self._trip_ns)) - self.in_hand

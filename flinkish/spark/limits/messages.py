@@ -10,7 +10,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["Grant", "LeaseRequest", "PermitGateway"]
+__all__ = ["TRIPS", "Grant", "LeaseRequest", "PermitGateway"]
+
+TRIPS = 3  # of the slowest worker's messages in a lead, where that is longer than usual
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flinkish.spark.limits.adaptive import Aimd
-from flinkish.spark.limits.messages import Grant, LeaseRequest
+from flinkish.spark.limits.messages import TRIPS, Grant, LeaseRequest
 from flinkish.spark.limits.rate import Concurrency, Rate
 
 __all__ = ["LEAD_NS", "LEASE_NS", "PATIENCE_NS", "LimitStatistics", "PermitLedger"]
@@ -36,7 +36,6 @@ __all__ = ["LEAD_NS", "LEASE_NS", "PATIENCE_NS", "LimitStatistics", "PermitLedge
 # PATIENCE_NS late, the burst is 30 ms by default, and what comes back unused was granted at most
 # two LEAD_NS before.
 LEAD_NS = 40_000_000
-_TRIPS = 3  # of the slowest worker's messages in a lead, where that is longer
 _LONGEST_LEAD_NS = 1_500_000_000
 PATIENCE_NS = 40_000_000
 LEASE_NS = 5_000_000_000  # silent for longer, and concurrency permits go to others
@@ -312,4 +311,4 @@ class PermitLedger:
 
 def _lead(trip_ns: int) -> int:
     """How far ahead a worker needs moments whose answers take so long."""
-    return min(max(LEAD_NS, _TRIPS * trip_ns), _LONGEST_LEAD_NS)
+    return min(max(LEAD_NS, TRIPS * trip_ns), _LONGEST_LEAD_NS)

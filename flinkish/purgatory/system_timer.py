@@ -5,10 +5,11 @@ Threads and what they share:
     adders ──put──> wheel ──reaper takes what is due──> _ready ──runners──> task.run()
 
 - The reaper sleeps until the wheel's next bucket or an earlier add.  It only hands over.
-- `_ready` holds at most HAND_OVER tasks that were taken out of the wheel.  When it is full the
-  reaper leaves the rest in the wheel, where they are held anyway, may be cancelled, and cost an
-  add nothing.  So the queue of the executor is bounded (Kafka's is not), and neither adders nor
-  the reaper ever wait for tasks while they hold a lock.
+- When `_ready` holds HAND_OVER tasks the reaper leaves the rest in the wheel, where they are held
+  anyway, may be cancelled, and cost an add nothing; so do adders of what is due already.  So the
+  queue of the executor is bounded (Kafka's is not), and neither adders nor the reaper ever wait
+  for tasks while they hold a lock.  What the reaper has taken out goes to `_ready` even if adders
+  have filled the room meanwhile that it was taken out for: there may be twice as many, then.
 - A runner is a job of the executor that runs ready tasks one by one until there are none.  There
   are never more of them than the executor has threads, so that its own queue stays short and a
   slow task holds up no task that another thread could run.
@@ -111,7 +112,7 @@ class SystemTimer(Timer):
                 if pause == 0 and (room := self._wait_for_room(left)):
                     due = self._take_due(room)
                     if due is not None:
-                        self._hand_over(due)
+                        self._make_ready(due)
                         return True
                 if left == 0:
                     return False
@@ -158,8 +159,11 @@ class SystemTimer(Timer):
 
     def _hand_over(self, due: DueTasks) -> bool:
         """Let runners have tasks.  False, and nothing happens, when there is no room for them."""
+        return self._make_ready(due, if_there_is_room=True)
+
+    def _make_ready(self, due: DueTasks, *, if_there_is_room: bool = False) -> bool:
         with self._lock:
-            if self._in_flight >= HAND_OVER:
+            if if_there_is_room and self._in_flight >= HAND_OVER:
                 return False
             self._ready.append(due)
             self._in_flight += len(due)

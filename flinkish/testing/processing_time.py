@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import Future
 
 from flinkish._core.timer_heap import TimerHeap
@@ -35,13 +36,15 @@ class TestProcessingTimeService(ProcessingTimeService):
     and in the order of time, each with its own timestamp.  A timer is due when the clock is at
     it: the system's clock has to be past it.  What a callback raises reaches the setter.
 
-    Threading: one thread.
+    Threading: callbacks run on the thread that sets the clock, which is one at a time; any thread
+    may register and cancel, such as that of a task under test.
     """
 
     __test__ = False  # not a test, whatever pytest thinks of the name
 
     def __init__(self) -> None:
         self._now = MIN_TIMESTAMP
+        self._lock = threading.RLock()  # heap and entries change together; no callback runs in it
         self._heap = TimerHeap()
         self._entries: dict[int, _Entry] = {}
         self._numbers = 0
@@ -57,12 +60,8 @@ class TestProcessingTimeService(ProcessingTimeService):
     def set_current_time(self, timestamp: int) -> None:
         """Set the clock (ms) and run what is due."""
         self._now = check_timestamp(timestamp, "processing time")
-        while not self._quiesced and self._entries:
-            head = self._heap.peek()
-            if head is None or head[0] > self._now:
-                return
-            self._heap.poll()
-            self._run(self._entries.pop(head[1]))
+        while not self._quiesced and (entry := self._take_due()) is not None:
+            self._run(entry)
 
     def advance(self, delta: DurationLike) -> None:
         """Set the clock on by ``delta`` and run what is due."""
@@ -72,9 +71,18 @@ class TestProcessingTimeService(ProcessingTimeService):
         """Set the clock on by ``delta`` alone, as if the thread of the timers were busy."""
         self._now = check_timestamp(self._now + to_millis(delta, "delta"), "processing time")
 
+    def _take_due(self) -> _Entry | None:
+        with self._lock:
+            head = self._heap.peek()
+            if head is None or head[0] > self._now:
+                return None
+            self._heap.poll()
+            return self._entries.pop(head[1])
+
     def _run(self, entry: _Entry) -> None:
         if entry.period == 0:
-            entry.future.set_running_or_notify_cancel()
+            if not entry.future.set_running_or_notify_cancel():
+                return  # another thread has cancelled it just now
             try:
                 entry.callback(entry.timestamp)
             finally:
@@ -118,16 +126,18 @@ class TestProcessingTimeService(ProcessingTimeService):
         return entry.future
 
     def _enqueue(self, entry: _Entry) -> None:
-        self._numbers += 1
-        entry.number = self._numbers
-        self._entries[entry.number] = entry
-        self._heap.add(entry.timestamp, entry.number)
+        with self._lock:
+            self._numbers += 1
+            entry.number = self._numbers
+            self._entries[entry.number] = entry
+            self._heap.add(entry.timestamp, entry.number)
 
     def _remove(self, entry: _Entry) -> bool:
-        if self._entries.pop(entry.number, None) is None:
-            return False
-        self._heap.remove(entry.timestamp, entry.number)
-        return True
+        with self._lock:
+            if self._entries.pop(entry.number, None) is None:
+                return False
+            self._heap.remove(entry.timestamp, entry.number)
+            return True
 
     # --- what is pending
 
@@ -139,7 +149,8 @@ class TestProcessingTimeService(ProcessingTimeService):
     @property
     def active_timer_timestamps(self) -> list[int]:
         """Their times, ascending."""
-        return sorted(entry.timestamp for entry in list(self._entries.values()))
+        with self._lock:
+            return sorted(entry.timestamp for entry in self._entries.values())
 
     # --- the end
 

@@ -6,6 +6,7 @@ import pytest
 
 from flinkish.common.errors import DeadlockError, IllegalStateError
 from flinkish.testing import SteppingMailbox
+from tests.waiting import PATIENCE
 
 
 def test_mails_run_one_at_a_time() -> None:
@@ -58,7 +59,7 @@ def test_a_mail_that_never_ends() -> None:
 def test_other_threads_put() -> None:
     stepping = SteppingMailbox()
     with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(stepping.main_executor.submit, lambda: 7).result(30)
+        future = pool.submit(stepping.main_executor.submit, lambda: 7).result(PATIENCE)
     stepping.run_until_idle()
     assert future.result(0) == 7
     left = stepping.main_executor.submit(lambda: 8)

@@ -6,6 +6,7 @@ import pytest
 
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, IllegalStateError
 from flinkish.testing import TestProcessingTimeService
+from tests.racing import switched_every, together
 
 
 @pytest.fixture
@@ -109,6 +110,34 @@ def test_a_busy_thread(clock: TestProcessingTimeService) -> None:
     assert (clock.get_current_processing_time(), seen) == (7, [])
     clock.advance(0)
     assert seen == [5]
+
+
+@pytest.mark.stress
+def test_other_threads_register_and_cancel(clock: TestProcessingTimeService) -> None:
+    """As a task under test does while the clock is set: each runs once or is cancelled."""
+    ran: list[tuple[int, int]] = []
+    cancelled: list[tuple[int, int]] = []
+    left = [0, 1]
+
+    def register(me: int) -> None:
+        try:
+            for number in range(2_000):
+                name = (me, number)
+                future = clock.register_timer(0, lambda _, name=name: ran.append(name))
+                if future.cancel():
+                    cancelled.append(name)
+        finally:
+            left.remove(me)
+
+    def set_it() -> None:
+        while left:
+            clock.set_current_time(0)
+
+    with switched_every(5e-6):
+        together(lambda: register(0), lambda: register(1), set_it)
+    clock.set_current_time(0)
+    assert sorted(ran + cancelled) == [(me, number) for me in range(2) for number in range(2_000)]
+    assert clock.num_active_timers == 0
 
 
 def test_errors_reach_the_setter(clock: TestProcessingTimeService) -> None:

@@ -12,6 +12,7 @@ from flinkish.functions import CheckpointedFunction, SourceFunction
 from flinkish.operators import StreamOperator
 from flinkish.task import InputStatus, StreamTask
 from flinkish.task.channel import ElementChannel
+from tests.processes import LONGEST_S
 from tests.waiting import until
 
 
@@ -113,7 +114,7 @@ class Running:
             self.error = error
 
     def join(self) -> BaseException | None:
-        self.thread.join(60)
+        self.thread.join(LONGEST_S)
         assert not self.thread.is_alive(), "the task did not end"
         return self.error
 

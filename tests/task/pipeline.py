@@ -30,16 +30,28 @@ KEYS = 7
 
 
 class Unhurried(Counting):
-    """Sleeps between elements; emits ``fail_at`` when there is a checkpoint to go back to."""
+    """Sleeps between elements; emits ``fail_at`` when there is a checkpoint to go back to.
+
+    That is one of this run, taken behind its first element.
+    """
 
     def __init__(self, end: int, directory: Path, fail_at: int | None) -> None:
         super().__init__(end)
         self.directory, self.fail_at = directory, fail_at
+        self.first_taken: int | None = None
+
+    def snapshot_state(self, checkpoint_id: int) -> bytes:
+        if self.next > 0 and self.first_taken is None:
+            self.first_taken = checkpoint_id
+        return super().snapshot_state(checkpoint_id)
+
+    def may_fail(self) -> bool:
+        return self.first_taken is not None and newest(self.directory) >= self.first_taken
 
     def run(self, ctx: SourceFunction.SourceContext) -> None:
         while self.running and self.next < self.end:
             if self.next == self.fail_at:
-                until(lambda: newest(self.directory) or not self.running)
+                until(lambda: self.may_fail() or not self.running)
             with ctx.get_checkpoint_lock():
                 ctx.collect_with_timestamp(self.next, self.next)
                 self.next += 1

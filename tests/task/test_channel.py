@@ -8,6 +8,7 @@ from flinkish.common.elements import StreamRecord
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, IllegalStateError
 from flinkish.common.output_tag import OutputTag
 from flinkish.task import ElementChannel, InputStatus, StopMode
+from tests.waiting import PATIENCE
 
 
 def record(value: int) -> StreamRecord:
@@ -110,7 +111,7 @@ def test_nothing_is_lost_between_two_threads_that_wait_for_each_other() -> None:
     def wait(future: object) -> None:
         woken = threading.Event()
         future.add_done_callback(lambda _: woken.set())  # type: ignore[attr-defined]
-        assert woken.wait(30), "a wake-up was lost"
+        assert woken.wait(PATIENCE), "a wake-up was lost"
 
     def write() -> None:
         for number in range(total):

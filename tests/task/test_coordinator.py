@@ -27,6 +27,7 @@ from flinkish.task import (
 )
 from flinkish.task.checkpoint_requests import MAX_QUEUED
 from tests.task.bench import Bench, Task
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -396,12 +397,12 @@ def test_every_future_is_answered_once_whatever_races(tmp_path: Path) -> None:
     for thread in threads[:3]:
         thread.join()
     for future in futures[:45]:
-        future.exception(30)
+        future.exception(PATIENCE)
     coordinator.shutdown()
     stop.set()
     for thread in threads[3:]:
         thread.join()
-    answers = [future.exception(30) for future in futures]
+    answers = [future.exception(PATIENCE) for future in futures]
     completed = answers.count(None)
     statistics = coordinator.statistics()
     assert (statistics.completed, statistics.failed) == (completed, len(futures) - completed)

@@ -22,7 +22,7 @@ from flinkish.task import (
 )
 from flinkish.task.in_flight import TaskSnapshot
 from tests.task.jobs import Counting, Tracing, running
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 
 class Committing(Tracing):
@@ -55,7 +55,7 @@ class Held(Counting):
         self.go = go
 
     def run(self, ctx: Any) -> None:
-        self.go.wait(20)
+        self.go.wait()
         super().run(ctx)
 
     def cancel(self) -> None:
@@ -84,6 +84,10 @@ class Job:
             self.tasks, self.storage, final_checkpoint=True, **options
         )
 
+    def await_end_of_left(self) -> None:
+        """The sink has its elements, and its task knows that no more come."""
+        until(lambda: len(self.sink.waiting) == 5 and self.tasks["left"]._data_ended)
+
     def errors(self, started: list[Any]) -> list[BaseException | None]:
         return [one.join() for one in started]
 
@@ -91,7 +95,7 @@ class Job:
 def test_what_came_last_is_covered_by_a_checkpoint_before_the_tasks_end(tmp_path: Path) -> None:
     job = Job(tmp_path)
     with job.coordinator, running(*job.tasks.values()) as started:
-        until(lambda: len(job.sink.waiting) == 5)
+        job.await_end_of_left()
         assert job.tasks["left"].is_running  # its data have ended, and it waits
         assert job.written == []
         job.go.set()
@@ -107,8 +111,8 @@ def test_tasks_whose_data_have_ended_take_part_in_other_checkpoints(tmp_path: Pa
     """And a restart has nothing to do for them: their state says that they had finished."""
     job = Job(tmp_path)
     with job.coordinator, running(*job.tasks.values()):
-        until(lambda: len(job.sink.waiting) == 5)
-        job.coordinator.trigger_checkpoint().result(20)
+        job.await_end_of_left()
+        job.coordinator.trigger_checkpoint().result(PATIENCE)
         until(lambda: job.written == [0, 1, 2, 3, 4])
     stored = job.storage.load_latest()
     assert stored is not None
@@ -154,7 +158,7 @@ def test_tasks_fail_when_the_final_checkpoint_does(tmp_path: Path) -> None:
 def test_tasks_that_wait_fail_when_the_coordinator_is_shut_down(tmp_path: Path) -> None:
     job = Job(tmp_path)
     with running(*job.tasks.values()) as started:
-        until(lambda: len(job.sink.waiting) == 5)
+        job.await_end_of_left()
         job.coordinator.shutdown()
         job.go.set()
         errors = job.errors(started)
@@ -166,7 +170,7 @@ def test_tasks_that_wait_fail_when_the_coordinator_is_shut_down(tmp_path: Path) 
 def test_tasks_that_wait_are_cancelled(tmp_path: Path) -> None:
     job = Job(tmp_path)
     with job.coordinator, running(*job.tasks.values()) as started:
-        until(lambda: len(job.sink.waiting) == 5)
+        job.await_end_of_left()
         for task in job.tasks.values():
             task.cancel()
         assert job.errors(started) == [None] * 3

@@ -1,12 +1,16 @@
 """Two sources into one task, stopped at any time and started again: each record counts once."""
 
 import json
+import threading
 import time
+from collections.abc import Sequence
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
 from flinkish.common.elements import StreamRecord
+from flinkish.functions import SourceFunction
 from flinkish.task import (
     AlignmentType,
     CheckpointCoordinator,
@@ -22,63 +26,134 @@ from flinkish.task import (
 from flinkish.task.in_flight import TaskSnapshot
 from tests.task.jobs import Counting, Tracing, running
 from tests.task.pipeline import SinkOutput
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
-END = 1_500
+END = 2_000
+FIRST = 150  # records behind which a checkpoint is asked for
+ALLOWED = 400  # of each source until then, so that no run comes to its end: END is five times it
+
+
+class Fed(Counting):
+    """Waits for a checkpoint when it has emitted what it is allowed."""
+
+    def __init__(self) -> None:
+        super().__init__(END)
+        self.taken = threading.Event()
+
+    def run(self, ctx: SourceFunction.SourceContext) -> None:
+        self.end = self.next + ALLOWED
+        super().run(ctx)
+        self.taken.wait()
+        self.end = END
+        super().run(ctx)
+
+    def cancel(self) -> None:
+        super().cancel()
+        self.taken.set()
+
+    def snapshot_state(self, checkpoint_id: int) -> bytes:
+        self.taken.set()
+        return super().snapshot_state(checkpoint_id)
+
+
+class Gate(SinkOutput):
+    """Has room while it is open."""
+
+    def __init__(self) -> None:
+        self.room: Future[None] = Future()
+        self.open()
+
+    def shut(self) -> None:
+        self.room = Future()
+
+    def open(self) -> None:
+        if not self.room.done():
+            self.room.set_result(None)
+
+    def is_available(self) -> bool:
+        return self.room.done()
+
+    def get_available_future(self) -> Future[None]:
+        return self.room
 
 
 class Collecting(Tracing):
     """Its state is every value it has taken; it is slower than its sources.
 
-    If it is to be stopped, it is slow behind 150 of them, until its state is taken: so it never
-    comes to its end, however long it takes to ask for a checkpoint.
+    Behind the first of them it shuts its gate, if it is given one, or is slow until its state is
+    taken.
     """
 
-    def __init__(self, ends: bool) -> None:
+    def __init__(self, gate: Gate | None) -> None:
         super().__init__()
         self.values: list[int] = []
-        self.hurries_until = END * 2 if ends else 150
+        self.restored = 0
+        self.gate = gate
+        self.hurries = gate is not None
 
     def restore_state(self, state: bytes) -> None:
         self.values = json.loads(state)
-        self.hurries_until += len(self.values)
+        self.restored = len(self.values)
         super().initialize_state(state)
+
+    def taken(self) -> int:
+        """Of this run."""
+        return len(self.values) - self.restored
 
     def process_element(self, record: StreamRecord) -> None:
         self.values.append(record.value)
-        if len(self.values) % 10 == 0 or len(self.values) > self.hurries_until:
+        if len(self.values) % 10 == 0 or (not self.hurries and self.taken() > FIRST):
             time.sleep(0.001)
+        if self.gate is not None and self.taken() == FIRST:
+            self.gate.shut()
 
     def snapshot_state(self, checkpoint_id: int) -> bytes:
-        self.hurries_until = END * 2
+        self.hurries = True
         return json.dumps(self.values).encode()
 
 
-def run(storage: FileSystemCheckpointStorage, options: CheckpointOptions, end: bool) -> list[int]:
-    """Run from the latest checkpoint to the end, or past one more; the values taken until then."""
-    channels = [ElementChannel(200), ElementChannel(50)]
-    operator = Collecting(ends=end)
-    reader = MultiChannelInput([channel.input for channel in channels])
-    joined = OneInputStreamTask(operator, reader, SinkOutput())
-    tasks: dict[str, StreamTask] = {
-        "left": SourceStreamTask(Counting(END), channels[0].output),
-        "right": SourceStreamTask(Counting(END), channels[1].output),
-        "joined": joined,
-    }
-    with CheckpointCoordinator(
-        tasks, storage, options=options, tolerable_failures=99, timeout="20 seconds"
-    ) as coordinator:
-        coordinator.restore_latest()
-        with running(*tasks.values()):
-            seen = len(operator.values)
-            if end:
-                until(lambda: joined.state.is_terminal)
-                assert joined.state is TaskState.FINISHED
-            else:
-                until(lambda: len(operator.values) > seen + 150)
-                coordinator.trigger_checkpoint().result(20)
-                until(lambda: len(operator.values) > seen + 300)
-    return operator.values
+class Job:
+    """Two sources, and the task that reads both."""
+
+    def __init__(
+        self,
+        storage: FileSystemCheckpointStorage,
+        options: CheckpointOptions,
+        gate: Gate | None,
+        sources: Sequence[SourceFunction],
+    ) -> None:
+        self.channels = [ElementChannel(200), ElementChannel(50)]
+        self.operator = Collecting(gate)
+        reader = MultiChannelInput([channel.input for channel in self.channels])
+        self.joined = OneInputStreamTask(self.operator, reader, gate or SinkOutput())
+        self.tasks: dict[str, StreamTask] = {
+            "left": SourceStreamTask(sources[0], self.channels[0].output),
+            "right": SourceStreamTask(sources[1], self.channels[1].output),
+            "joined": self.joined,
+        }
+        self.coordinator = CheckpointCoordinator(
+            self.tasks, storage, options=options, tolerable_failures=99
+        )
+        self.coordinator.restore_latest()
+
+
+def run_past_a_checkpoint(
+    storage: FileSystemCheckpointStorage, options: CheckpointOptions, gate: Gate | None
+) -> None:
+    """Run from the latest checkpoint past one more.
+
+    With a gate it is taken while there is no room, and elements queue in both channels.
+    """
+    job = Job(storage, options, gate, [Fed(), Fed()])
+    with job.coordinator, running(*job.tasks.values()):
+        until(lambda: job.operator.taken() >= FIRST)
+        if gate is not None:
+            until(lambda: not gate.is_available() and all(map(len, job.channels)))
+        job.coordinator.trigger_checkpoint().result(PATIENCE)
+        if gate is not None:
+            assert job.operator.taken() == FIRST
+            gate.open()
+        until(lambda: job.operator.taken() > 2 * FIRST)
 
 
 @pytest.mark.parametrize(
@@ -92,12 +167,19 @@ def run(storage: FileSystemCheckpointStorage, options: CheckpointOptions, end: b
 )
 def test_each_record_counts_once(tmp_path: Path, options: CheckpointOptions) -> None:
     storage = FileSystemCheckpointStorage(tmp_path)
-    overtaken = 0
-    for _ in range(4):
-        run(storage, options, end=False)
+    overtakes = options != CheckpointOptions()
+    for round_ in range(4):
+        gate = Gate() if overtakes and round_ % 2 else None
+        run_past_a_checkpoint(storage, options, gate)
         stored = storage.load_latest()
         assert stored is not None
-        snapshot = TaskSnapshot.from_bytes(stored.state["joined"])
-        overtaken += sum(map(len, snapshot.in_flight))
-    assert sorted(run(storage, options, end=True)) == sorted([*range(END), *range(END)])
-    assert (overtaken > 0) == (options != CheckpointOptions())
+        in_flight = TaskSnapshot.from_bytes(stored.state["joined"]).in_flight
+        if gate is not None:
+            assert all(in_flight)
+        assert overtakes or not any(in_flight)
+    last = Job(storage, options, None, [Counting(END), Counting(END)])
+    last.operator.hurries = True
+    with last.coordinator, running(*last.tasks.values()):
+        until(lambda: last.joined.state.is_terminal)
+    assert last.joined.state is TaskState.FINISHED
+    assert sorted(last.operator.values) == sorted([*range(END), *range(END)])

@@ -31,6 +31,7 @@ from flinkish.task import (
     TaskState,
 )
 from tests.task.jobs import Tracing, filled, running
+from tests.waiting import PATIENCE, until
 
 IDLE, ACTIVE = WatermarkStatus.IDLE, WatermarkStatus.ACTIVE
 END = Watermark.MAX_WATERMARK
@@ -141,7 +142,8 @@ def test_a_full_output_pushes_back() -> None:
     operator, out = Tracing(), ElementChannel(2)
     task = OneInputStreamTask(operator, filled(*range(9)).input, out.output)
     with running(task) as (run,):
-        assert task.trigger_checkpoint_async(CheckpointMetaData(1, 0)).result(20) is True
+        until(lambda: task._processor.mailbox.awaits_mail)
+        assert task.trigger_checkpoint_async(CheckpointMetaData(1, 0)).result(PATIENCE) is True
         assert operator.count == 2
         while run.thread.is_alive():
             out.drain()

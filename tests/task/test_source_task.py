@@ -31,7 +31,7 @@ from flinkish.task import (
 )
 from flinkish.task.checkpoint_lock import CheckpointLock
 from tests.task.jobs import Counting, Running, running
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 Context = SourceFunction.SourceContext
 WIDE = 10**9
@@ -106,8 +106,8 @@ def test_no_checkpoint_sees_a_hold_that_failed_half_way() -> None:
     out, source = ElementChannel(), Halfway(5)
     task = SourceStreamTask(source, out.output)
     with running(task) as (run,):
-        held.wait(20)
-        assert task.trigger_checkpoint_async(CheckpointMetaData(1, 0)).result(20) is False
+        held.wait(PATIENCE)
+        assert task.trigger_checkpoint_async(CheckpointMetaData(1, 0)).result(PATIENCE) is False
         assert str(run.join()) == "before the state"
     assert out.drain() == [StreamRecord(0)]
     assert task.statistics().checkpoints_taken == 0
@@ -120,7 +120,7 @@ def test_an_error_that_leaves_a_hold_fails_the_task_wherever_it_is_caught() -> N
                 ctx.collect(1)
                 raise ValueError("caught")
         except ValueError:
-            source.cancelled.wait(20)
+            source.cancelled.wait(PATIENCE)
 
     source = Scripted(script)
     task = SourceStreamTask(source, ElementChannel().output)
@@ -154,9 +154,10 @@ def test_cancelling_a_source_that_listens() -> None:
 
 
 def test_a_source_that_ignores_cancel_but_emits_is_ended() -> None:
-    ended = []
+    ended, begun = [], threading.Event()
 
     def script(ctx: Context) -> None:
+        begun.set()
         try:
             while True:
                 ctx.collect(1)
@@ -166,6 +167,7 @@ def test_a_source_that_ignores_cancel_but_emits_is_ended() -> None:
 
     task = SourceStreamTask(Scripted(script), ElementChannel(WIDE).output)
     with running(task) as (run,):
+        assert begun.wait(PATIENCE)  # a task that is cancelled before that starts no source
         task.cancel()
         assert run.join() is None
     assert "was cancelled" in ended[0]
@@ -183,15 +185,17 @@ def test_a_source_that_waits_for_room_is_cancelled() -> None:
 
 def test_a_source_that_never_returns_is_shown() -> None:
     """A bounded wait, then an error with the stack of its thread."""
-    let_go = threading.Event()
+    begun, let_go = threading.Event(), threading.Event()
 
     def sleeps_through_it(ctx: Context) -> None:
-        let_go.wait(30)
+        begun.set()
+        let_go.wait(PATIENCE)
         ctx.collect("too late")
 
     out = ElementChannel()
     task = SourceStreamTask(Scripted(sleeps_through_it), out.output, cancel_timeout=50)
     with running(task) as (run,):
+        assert begun.wait(PATIENCE)
         task.cancel()
         error = run.join()
         assert isinstance(error, TaskCancellationError)
@@ -224,6 +228,7 @@ def test_an_error_of_a_mail_cancels_the_source() -> None:
     source = Failing(WIDE)
     task = SourceStreamTask(source, ElementChannel(WIDE).output)
     with running(task) as (run,):
+        until(lambda: source.next > 0)
         task.notify_checkpoint_complete_async(7)
         error = run.join()
     assert isinstance(error, ValueError)
@@ -264,7 +269,7 @@ def test_a_checkpoint_never_sees_a_half_emitted_record() -> None:
     with running(task):
         for number in range(1, 101):
             meta = CheckpointMetaData(number, 0)
-            assert task.trigger_checkpoint_async(meta).result(20) is True
+            assert task.trigger_checkpoint_async(meta).result(PATIENCE) is True
     records = 0
     for element in out.drain():
         if isinstance(element, CheckpointBarrier):
@@ -281,7 +286,7 @@ def test_a_quick_loop_does_not_keep_mails_out() -> None:
     with running(task):
         for number in range(1, 201):
             meta = CheckpointMetaData(number, 0)
-            assert task.trigger_checkpoint_async(meta).result(20) is True
+            assert task.trigger_checkpoint_async(meta).result(PATIENCE) is True
     assert task.statistics().checkpoints_taken == 200
 
 
@@ -290,7 +295,7 @@ def test_a_checkpoint_passes_a_source_that_waits_for_room() -> None:
     task = SourceStreamTask(source, out.output)
     with running(task):
         until(lambda: len(out) == 2)
-        assert task.trigger_checkpoint_async(CheckpointMetaData(1, 0)).result(20) is True
+        assert task.trigger_checkpoint_async(CheckpointMetaData(1, 0)).result(PATIENCE) is True
         assert out.drain()[2:] == [CheckpointBarrier(1, 0)]
         until(lambda: len(out) == 2)
     assert task.statistics().back_pressured_time_ms >= 0
@@ -321,7 +326,7 @@ def test_a_source_starts_again_where_its_checkpoint_was(tmp_path: Path) -> None:
     task = SourceStreamTask(source, out.output, checkpoint_storage=storage)
     with running(task):
         until(lambda: source.next > 5)
-        assert task.trigger_checkpoint_async(CheckpointMetaData(1, 0)).result(20) is True
+        assert task.trigger_checkpoint_async(CheckpointMetaData(1, 0)).result(PATIENCE) is True
         until(lambda: source.next > 1000)
     elements = out.drain()
     first = [one.value for one in elements[: elements.index(CheckpointBarrier(1, 0))]]

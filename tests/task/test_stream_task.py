@@ -22,7 +22,7 @@ from flinkish.task import (
 )
 from flinkish.testing import TestProcessingTimeService
 from tests.task.jobs import Clock, Output, Script, Tracing, filled, running
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 META = CheckpointMetaData(1, 10)
 
@@ -43,10 +43,11 @@ def test_without_input_the_task_waits_and_is_idle() -> None:
     """A.45, A.46: mails run meanwhile, and their time is not idle time (A.43)."""
     clock = Clock()
     script = Script(InputStatus.NOTHING_AVAILABLE)
-    task = StreamTask(script, Output(), clock=clock)
+    timers = TestProcessingTimeService()  # so that mails come from here alone
+    task = StreamTask(script, Output(), clock=clock, processing_time_service=timers)
     with running(task) as (run,):
         until(lambda: script.calls == 1)
-        task.mailbox_executor.submit(lambda: clock.advance(5)).result(20)  # busy
+        task.mailbox_executor.submit(lambda: clock.advance(5)).result(PATIENCE)  # busy
         until(lambda: task._processor.mailbox.awaits_mail)
         clock.advance(20)
         script.available.set_result(None)
@@ -216,8 +217,8 @@ def test_everything_runs_on_the_thread_of_invoke() -> None:
     operator = Tracing()
     task = OneInputStreamTask(operator, filled(1, end=False).input, Output())
     with running(task) as (run,):
-        assert task.trigger_checkpoint_async(META).result(20) is True
-        task.notify_checkpoint_complete_async(1).result(20)
+        assert task.trigger_checkpoint_async(META).result(PATIENCE) is True
+        task.notify_checkpoint_complete_async(1).result(PATIENCE)
     assert operator.threads == {run.thread.ident}
     with pytest.raises(IllegalStateError, match="belongs to the mailbox thread"):
         task.mailbox_executor.try_yield()

@@ -33,7 +33,7 @@ from flinkish.task import (
     TaskState,
 )
 from tests.task.jobs import Output, Script, Tracing, filled, running
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 META = CheckpointMetaData(1, 10)
 
@@ -47,7 +47,7 @@ def test_a_triggered_checkpoint_sends_its_barrier_and_takes_the_state(tmp_path: 
     )
     with running(task):
         until(lambda: operator.count == 2)
-        assert task.trigger_checkpoint_async(META, CheckpointOptions()).result(20) is True
+        assert task.trigger_checkpoint_async(META, CheckpointOptions()).result(PATIENCE) is True
         until(lambda: task.statistics().last_completed_checkpoint == 1)
     assert output.elements == [StreamRecord(1), StreamRecord(2), CheckpointBarrier(1, 10)]
     assert operator.events[3:5] == ["snapshot 1", "complete 1"]
@@ -109,7 +109,7 @@ def test_a_failing_snapshot_fails_future_and_task() -> None:
     task = StreamTask(Script(InputStatus.NOTHING_AVAILABLE), Output(), operator=operator)
     with running(task) as (run,):
         future = task.trigger_checkpoint_async(META)
-        error = future.exception(20)
+        error = future.exception(PATIENCE)
         assert run.join() is error
     assert isinstance(error, CheckpointError)
     assert "Could not perform checkpoint 1" in str(error)
@@ -124,10 +124,10 @@ def test_a_failing_storage_fails_the_checkpoint_alone(tmp_path: Path) -> None:
     with running(task):
         (tmp_path / "gone").rmdir()
         with pytest.raises(CheckpointStorageError):
-            task.trigger_checkpoint_async(META).result(20)
+            task.trigger_checkpoint_async(META).result(PATIENCE)
         assert task.is_running
         (tmp_path / "gone").mkdir()
-        assert task.trigger_checkpoint_async(CheckpointMetaData(2, 0)).result(20) is True
+        assert task.trigger_checkpoint_async(CheckpointMetaData(2, 0)).result(PATIENCE) is True
     assert task.statistics().checkpoints_failed == 1
 
 
@@ -137,13 +137,13 @@ def test_triggers_that_are_never_run_are_answered() -> None:
 
     def block() -> None:
         entered.set()
-        go_on.wait(20)
+        go_on.wait(PATIENCE)
         raise ValueError("end")
 
     task = StreamTask(Script(InputStatus.NOTHING_AVAILABLE), operator=operator)
     with running(task) as (run,):
         task.mailbox_executor.execute(block)
-        entered.wait(20)
+        entered.wait(PATIENCE)
         trigger = task.trigger_checkpoint_async(META)
         told = task.notify_checkpoint_complete_async(1)
         go_on.set()
@@ -197,7 +197,7 @@ def test_notifications_know_what_was_told() -> None:
         task.notify_checkpoint_complete_async(4)
         task.notify_checkpoint_complete_async(3)
         task.notify_checkpoint_aborted_async(7, 6)
-        task.notify_checkpoint_aborted_async(8, 0).result(20)
+        task.notify_checkpoint_aborted_async(8, 0).result(PATIENCE)
     assert operator.events[1:-1] == ["complete 4", "complete 6", "aborted 7", "aborted 8"]
 
 
@@ -207,7 +207,7 @@ def test_an_error_in_a_notification_fails_future_and_task() -> None:
     operator.fail_on = "complete 1"
     task = StreamTask(Script(InputStatus.NOTHING_AVAILABLE), operator=operator)
     with running(task) as (run,):
-        error = task.notify_checkpoint_complete_async(1).exception(20)
+        error = task.notify_checkpoint_complete_async(1).exception(PATIENCE)
         assert isinstance(error, ValueError)
         assert run.join() is error
 
@@ -217,7 +217,7 @@ def test_a_checkpoint_that_was_aborted_before_it_came_is_cancelled_downstream() 
     channel = ElementChannel()
     task = OneInputStreamTask(operator, channel.input, output)
     with running(task) as (run,):
-        task.notify_checkpoint_aborted_async(1, 0).result(20)
+        task.notify_checkpoint_aborted_async(1, 0).result(PATIENCE)
         channel.output.emit(CheckpointBarrier(1, 0))
         channel.output.emit(CheckpointBarrier(2, 0))
         channel.output.end_of_data()

@@ -9,7 +9,7 @@ from flinkish.task import InputStatus, SourceStreamTask, StreamTask
 from flinkish.task.io_metrics import PerSecond, TaskIOMetrics
 from flinkish.testing import TestProcessingTimeService
 from tests.task.jobs import Clock, Counting, Output, Script, running
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 
 def test_the_latency_of_mails_is_measured_from_the_first_mail_on() -> None:
@@ -26,7 +26,7 @@ def test_the_latency_of_mails_is_measured_from_the_first_mail_on() -> None:
     with running(task) as (run,):
         until(lambda: task._processor.mailbox.awaits_mail)
         assert not task._processor.metrics.is_latency_measurement_started
-        task.mailbox_executor.submit(lambda: None).result(20)
+        task.mailbox_executor.submit(lambda: None).result(PATIENCE)
         for second in (1, 2):
             until(lambda second=second: clock.active_timer_timestamps == [second * 1000])
             clock.set_current_time(second * 1000)

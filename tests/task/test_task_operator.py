@@ -14,8 +14,9 @@ from flinkish.task import (
     StreamTask,
     TaskState,
 )
+from flinkish.testing import TestProcessingTimeService
 from tests.task.jobs import Clock, Output, Script, Tracing, filled, running
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 
 class Holding(Tracing):
@@ -70,7 +71,7 @@ def test_a_full_operator_gets_no_records_and_checkpoints_go_on() -> None:
     with running(task) as (run,):
         until(lambda: task._processor.mailbox.awaits_mail)
         assert operator.events == ["open", "element 1", "element 2"]
-        assert task.trigger_checkpoint_async(CheckpointMetaData(1, 0)).result(20) is True
+        assert task.trigger_checkpoint_async(CheckpointMetaData(1, 0)).result(PATIENCE) is True
         operator.complete()
         until(lambda: "element 3" in operator.events)
         operator.complete()
@@ -83,13 +84,19 @@ def test_a_full_operator_gets_no_records_and_checkpoints_go_on() -> None:
 def test_waiting_for_a_full_operator_is_busy_time_and_for_the_output_comes_first() -> None:
     """A.45, D.24"""
     clock, operator, output = Clock(), Holding(1), Output(available=False)
-    task = OneInputStreamTask(operator, filled(1, end=False).input, output, clock=clock)
+    task = OneInputStreamTask(
+        operator,
+        filled(1, end=False).input,
+        output,
+        clock=clock,
+        processing_time_service=TestProcessingTimeService(),  # mails come from here alone
+    )
     with running(task) as (run,):
         until(lambda: task._processor.mailbox.awaits_mail)
         clock.advance(100)
         output.room.set_result(None)
         until(lambda: task.statistics().back_pressured_time_ms == 100)
-        task.trigger_checkpoint_async(CheckpointMetaData(1, 0)).result(20)  # it waits again
+        task.trigger_checkpoint_async(CheckpointMetaData(1, 0)).result(PATIENCE)  # it waits again
         clock.advance(1000)
         operator.complete()
         until(lambda: values(output) == [1])

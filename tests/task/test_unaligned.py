@@ -25,7 +25,7 @@ from flinkish.task.in_flight import TaskSnapshot
 from flinkish.testing import TestProcessingTimeService
 from tests.task.jobs import Output, Tracing, running
 from tests.task.joined import Joined, Responder, Rig, elements
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 
 def unaligned(checkpoint_id: int = 1) -> CheckpointBarrier:
@@ -100,6 +100,7 @@ def test_an_overtaking_checkpoint_that_a_newer_one_ends_is_declined() -> None:
         joined.put(0, unaligned(1))
         until(lambda: joined.operator.events[-1] == "snapshot 1")
         joined.put(0, unaligned(2))
+        until(lambda: joined.operator.events[-1] == "snapshot 2")
         joined.put(1, unaligned(1), unaligned(2))
         until(lambda: 2 in joined.responder.states)
     assert joined.responder.declined == [(1, "CHECKPOINT_DECLINED_SUBSUMED")]
@@ -153,7 +154,7 @@ def test_a_checkpoint_that_is_in_time_stays_aligned() -> None:
         until(lambda: joined.responder.states)
         until(lambda: clock.active_timer_timestamps.count(150) == 2)
         clock.set_current_time(200)
-        joined.task.trigger_checkpoint_async(CheckpointMetaData(2, 0)).result(20)
+        joined.task.trigger_checkpoint_async(CheckpointMetaData(2, 0)).result(PATIENCE)
     assert joined.output.elements[:2] == [barrier, CheckpointBarrier(2, 0)]
     assert joined.operator.events.count("snapshot 1") == 1
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+from tests.processes import LONGEST_S
 from tests.waiting import PATIENCE
 
 T = TypeVar("T")
@@ -28,7 +29,7 @@ def together(*works: Callable[[], T]) -> list[T]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(PATIENCE)
+        thread.join(LONGEST_S)
     assert not any(thread.is_alive() for thread in threads), "a thread is stuck"
     if errors:
         raise errors[0]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from flinkish.mailbox import MailboxController, MailboxProcessor
 
-T = 30.0  # s, for what must not hang
+T = 300.0  # s, for what must not hang
 
 
 class MailboxThread:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from flinkish.common.durations import DurationLike
 from flinkish.purgatory import DelayedOperation, TimerTask
+from tests.waiting import PATIENCE
 
 
 class Recorded(TimerTask):
@@ -83,5 +84,5 @@ def in_thread(call: Callable[[], object]) -> threading.Thread:
 
 def ended(thread: threading.Thread) -> None:
     """Wait for a thread that must come to its end."""
-    thread.join(30)
+    thread.join(PATIENCE)
     assert not thread.is_alive(), f"{thread.name} does not end"

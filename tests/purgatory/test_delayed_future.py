@@ -9,6 +9,7 @@ import pytest
 from flinkish.common.errors import ArgumentTypeError, FutureTimeoutError
 from flinkish.purgatory import DelayedFuture, DelayedOperationPurgatory, ManualTimer
 from tests.purgatory.operations import Operation
+from tests.waiting import PATIENCE
 
 
 class Called:
@@ -51,7 +52,7 @@ def test_pending_ones_are_waited_for_on_one_lazy_thread() -> None:
         assert not called[0].event.is_set()
         futures[1].cancel()
         for one in called:
-            assert one.event.wait(30)
+            assert one.event.wait(PATIENCE)
             assert one.threads == ["completer-futures_0"]
     assert home.watched() == 0
 
@@ -99,7 +100,7 @@ def test_after_shutdown_the_last_future_calls_nobody() -> None:
     called = Called()
     home = DelayedOperationPurgatory("futures")
     future: Future[Any] = Future()
-    home.try_complete_else_watch(DelayedFuture(1000, [future], called), ["k"])
+    home.try_complete_else_watch(DelayedFuture(100_000, [future], called), ["k"])
     home.shutdown()
     assert len(called.threads) == 1
     assert isinstance(future.exception(0), FutureTimeoutError)
@@ -122,10 +123,10 @@ def test_a_callback_that_raises_is_reported(caplog: pytest.LogCaptureFixture) ->
 def test_the_futures_of_an_executor() -> None:
     called, gate = Called(), threading.Event()
     with ThreadPoolExecutor(2) as pool, DelayedOperationPurgatory("futures") as home:
-        futures = [pool.submit(gate.wait, 30) for _ in range(4)]
+        futures = [pool.submit(gate.wait, PATIENCE) for _ in range(4)]
         home.try_complete_else_watch(DelayedFuture(100_000, futures, called), ["k"])
         gate.set()
-        assert called.event.wait(30)
+        assert called.event.wait(PATIENCE)
     assert all(future.done() for future in futures)
 
 

@@ -8,12 +8,15 @@ import pytest
 from flinkish.common.errors import DeadlockError, IllegalStateError
 from flinkish.purgatory import DelayedOperationPurgatory, ManualTimer, TimerTaskState
 from tests.purgatory.operations import Operation, Scripted, ended, in_thread
+from tests.waiting import PATIENCE
 
 
 def purgatory(timer: ManualTimer | None = None, **options: bool) -> DelayedOperationPurgatory:
     """One without threads."""
     timer = timer or ManualTimer()
-    return DelayedOperationPurgatory("test", timer=timer, reaper_enabled=False, **options)
+    home = DelayedOperationPurgatory("test", timer=timer, reaper_enabled=False, **options)
+    home.patience_ms = 600_000  # tests that try it set their own
+    return home
 
 
 def until_waited_for(operation: Operation, threads: int = 1) -> None:
@@ -159,14 +162,14 @@ def test_waiters_get_the_lock_in_their_order() -> None:
     def hold(operation: Scripted) -> bool:
         if not entered.is_set():
             entered.set()
-            go_on.wait(30)
+            go_on.wait(PATIENCE)
         else:
             order.append(int(threading.current_thread().name))
         return False
 
     operation = Scripted(attempt=hold)
     first = in_thread(operation.safe_try_complete)
-    assert entered.wait(30)
+    assert entered.wait(PATIENCE)
     waiting = []
     for number in range(5):
         thread = threading.Thread(target=operation.safe_try_complete, name=str(number))
@@ -185,7 +188,7 @@ def test_waiters_get_the_lock_in_their_order() -> None:
 def test_a_circle_of_operations_is_no_deadlock(caplog: pytest.LogCaptureFixture) -> None:
     """H: KAFKA-5970, 6042.  The attempt that must not wait is made by the other thread."""
     home = purgatory()
-    barrier = threading.Barrier(2, timeout=30)
+    barrier = threading.Barrier(2, timeout=PATIENCE)
 
     def crossing(other: str) -> Scripted:
         def attempt(self: Scripted) -> bool:
@@ -212,7 +215,7 @@ def test_a_circle_of_operations_is_no_deadlock(caplog: pytest.LogCaptureFixture)
 
 def test_a_completion_that_would_close_a_circle_is_left_with_the_holder() -> None:
     """P.1 holds all the same: once, and `on_expiration` after it."""
-    timer, ready = ManualTimer(), threading.Barrier(2, timeout=30)
+    timer, ready = ManualTimer(), threading.Barrier(2, timeout=PATIENCE)
     home = purgatory(timer)
     order: list[str] = []
 
@@ -247,13 +250,27 @@ def test_a_completion_that_would_close_a_circle_is_left_with_the_holder() -> Non
 
 def stuck_behind_a_lock(home: DelayedOperationPurgatory) -> tuple[list[BaseException], Operation]:
     """P.13: one thread checks with a lock in its hands that the operation's attempt wants."""
-    lock, trying = threading.Lock(), threading.Event()
+    trying = threading.Event()
     errors: list[BaseException] = []
+
+    class Lock:
+        """Says that it is tried, so that the holder stands at its ``with`` by then."""
+
+        def __init__(self) -> None:
+            self.lock = threading.Lock()
+
+        def __enter__(self) -> None:
+            trying.set()
+            self.lock.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            self.lock.release()
+
+    lock = Lock()
 
     def attempt(self: Scripted) -> bool:
         if self.tries < 3:
             return False
-        trying.set()
         with lock:
             return self.force_complete() if self.completable else False
 
@@ -261,8 +278,9 @@ def stuck_behind_a_lock(home: DelayedOperationPurgatory) -> tuple[list[BaseExcep
     home.try_complete_else_watch(operation, ["key"])
     home.patience_ms = 50
     with lock:
+        trying.clear()
         holder = in_thread(lambda: home.check_and_complete("key"))
-        assert trying.wait(30)
+        assert trying.wait(PATIENCE)
         operation.completable = True
         try:
             home.check_and_complete("key")
@@ -301,13 +319,13 @@ def test_an_expiry_that_is_stuck_is_left_with_the_holder() -> None:
     def attempt(self: Scripted) -> bool:
         if self.tries == 3:
             trying.set()
-            go_on.wait(30)
+            go_on.wait(PATIENCE)
         return False
 
     operation = Scripted(10, attempt=attempt)
     home.try_complete_else_watch(operation, ["key"])
     holder = in_thread(lambda: home.check_and_complete("key"))
-    assert trying.wait(30)
+    assert trying.wait(PATIENCE)
     home.advance_clock(10)
     assert operation.is_completed()
     assert operation.events == []
@@ -319,7 +337,7 @@ def test_an_expiry_that_is_stuck_is_left_with_the_holder() -> None:
 
 def test_what_was_left_raises_where_it_is_served() -> None:
     """Without a purgatory to report to, the holder gets it, and the lock is free all the same."""
-    ready = threading.Barrier(2, timeout=30)
+    ready = threading.Barrier(2, timeout=PATIENCE)
     left = threading.Event()
     errors: list[BaseException] = []
 

@@ -7,6 +7,7 @@ import pytest
 
 from flinkish.purgatory import DelayedOperationPurgatory, SystemTimer, system_timer
 from tests.purgatory.operations import Operation
+from tests.waiting import PATIENCE
 
 
 def test_a_reaper_of_its_own() -> None:
@@ -18,7 +19,7 @@ def test_a_reaper_of_its_own() -> None:
         for operation in [*operations, waits]:
             home.try_complete_else_watch(operation, [operation, "all"])
         for operation in operations:
-            assert operation.expired.wait(30)
+            assert operation.expired.wait(PATIENCE)
             assert time.monotonic() - begin >= operation.delay_ms / 1000
         assert home.watched() == 2
     assert waits.events == ["complete"]
@@ -29,8 +30,8 @@ def test_advance_clock_waits_for_the_reaper() -> None:
     with DelayedOperationPurgatory("waits") as home:
         assert not home.advance_clock(0)
         home.try_complete_else_watch(operation := Operation(5), ["a"])
-        assert home.advance_clock(30_000)
-        assert operation.expired.wait(30)
+        assert home.advance_clock(60_000)
+        assert operation.expired.wait(PATIENCE)
         assert not home.advance_clock(1)
 
 
@@ -43,7 +44,7 @@ def test_the_reaper_gives_memory_back(monkeypatch: pytest.MonkeyPatch) -> None:
         for _ in range(7):
             home.try_complete_else_watch(operation := Operation(), ["a"])
             operation.force_complete()
-        assert trimmed.wait(30)
+        assert trimmed.wait(PATIENCE)
 
 
 def test_without_a_reaper_time_stands_still() -> None:
@@ -51,8 +52,8 @@ def test_without_a_reaper_time_stands_still() -> None:
     home.try_complete_else_watch(operation := Operation(1), ["a"])
     time.sleep(0.01)
     assert not operation.is_completed()
-    assert home.advance_clock(30_000)
-    assert operation.expired.wait(30)
+    assert home.advance_clock(60_000)
+    assert operation.expired.wait(PATIENCE)
     home.shutdown()
 
 
@@ -66,7 +67,7 @@ def test_a_timer_for_several_purgatories() -> None:
         one.try_complete_else_watch(operations[0], ["a"])
         two.try_complete_else_watch(operations[1], ["a"])
         for operation in operations:
-            assert operation.expired.wait(30)
+            assert operation.expired.wait(PATIENCE)
         one.shutdown()
         assert not timer.closed
         assert two.check_and_complete("a") == 0

@@ -61,6 +61,7 @@ class Scene:
     def __init__(self, point: str) -> None:
         self.timer = ManualTimer()
         self.home = DelayedOperationPurgatory("pair", timer=self.timer, reaper_enabled=False)
+        self.home.patience_ms = 600_000  # of whom the machine keeps from going on
         self.operation = operation = Stopping("nothing")
         self.home.try_complete_else_watch(operation, ["a", "b"])
         operation.completable = True

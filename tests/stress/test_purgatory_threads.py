@@ -99,6 +99,7 @@ def test_all_ways_to_complete_at_once(seed: int) -> None:
     rounds = 60
     operations: list[Counted] = []
     with DelayedOperationPurgatory("ways") as home:
+        home.patience_ms = 600_000  # of whom the machine keeps from going on
         for number in range(rounds):
             operation = Counted(chance.choice([0, 1, 2, 3, 100_000]))
             operations.append(operation)

@@ -6,6 +6,7 @@ import pytest
 
 from flinkish.testing import TestProcessingTimeService
 from flinkish.time import OperatorProcessingTimeService, SystemProcessingTimeService
+from tests.waiting import PATIENCE
 
 
 def test_callbacks_that_have_not_started_are_skipped() -> None:
@@ -59,12 +60,12 @@ def test_quiesce_waits_for_what_runs() -> None:
     service = SystemProcessingTimeService(lambda error: None)
     share = OperatorProcessingTimeService(service)
     started, go_on = threading.Event(), threading.Event()
-    share.register_timer(0, lambda _: (started.set(), go_on.wait(10)))
-    assert started.wait(10)
+    share.register_timer(0, lambda _: (started.set(), go_on.wait(PATIENCE)))
+    assert started.wait(PATIENCE)
     quiesced = share.quiesce()
     assert not quiesced.done()
     assert not share.shutdown_and_await(1)
     go_on.set()
-    assert quiesced.result(10) is None
-    assert share.shutdown_and_await(10_000)
-    assert service.shutdown_and_await(10_000)
+    assert quiesced.result(PATIENCE) is None
+    assert share.shutdown_and_await(60_000)
+    assert service.shutdown_and_await(60_000)

@@ -12,9 +12,13 @@ import pytest
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, IllegalStateError
 from flinkish.time import SystemProcessingTimeService
 from flinkish.time.processing_time_service import delay_until
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
-LONG = 3_600_000
+LONG, MINUTE = 3_600_000, 60_000
+
+
+def monotonic() -> int:
+    return time.monotonic_ns() // 1_000_000
 
 
 class Errors(list[BaseException]):
@@ -29,9 +33,10 @@ def errors() -> Errors:
 
 @pytest.fixture
 def service(errors: Errors) -> Iterator[SystemProcessingTimeService]:
-    service = SystemProcessingTimeService(errors)
+    """One by a clock that nobody sets back."""
+    service = SystemProcessingTimeService(errors, clock=monotonic)
     yield service
-    assert service.shutdown_and_await("10 seconds")
+    assert service.shutdown_and_await(MINUTE)
 
 
 @pytest.mark.parametrize(
@@ -49,22 +54,33 @@ def test_callback_gets_its_timestamp_after_its_time(service: SystemProcessingTim
     future = service.register_timer(
         at, lambda timestamp: seen.append((timestamp, service.get_current_processing_time()))
     )
-    assert future.result(10) is None
+    assert future.result(PATIENCE) is None
     ((timestamp, clock),) = seen
     assert timestamp == at
     assert clock > at
 
 
+def test_the_clock_is_the_systems(monkeypatch: pytest.MonkeyPatch, errors: Errors) -> None:
+    monkeypatch.setattr(time, "time_ns", lambda: 7_999_999)
+    assert SystemProcessingTimeService(errors).get_current_processing_time() == 7
+
+
 def test_past_timers_run_at_once_and_in_the_order_of_time(
-    service: SystemProcessingTimeService,
+    monkeypatch: pytest.MonkeyPatch, service: SystemProcessingTimeService
 ) -> None:
+    """Delays count from the registration, so that takes no time here."""
     seen: list[int] = []
-    block = threading.Event()
-    service.register_timer(0, lambda _: block.wait(10))
-    now = service.get_current_processing_time()
-    futures = [service.register_timer(now + ahead, seen.append) for ahead in (30, 10, 20)]
+    started, block = threading.Event(), threading.Event()
+    service.register_timer(0, lambda _: (started.set(), block.wait(PATIENCE)))
+    assert started.wait(PATIENCE)
+    nanos = time.monotonic_ns()
+    with monkeypatch.context() as clock:
+        clock.setattr(time, "monotonic_ns", lambda: nanos)
+        now = service.get_current_processing_time()
+        futures = [service.register_timer(now + ahead, seen.append) for ahead in (30, 10, 20)]
+    until(lambda: time.monotonic_ns() > nanos + 32_000_000)
     block.set()
-    wait(futures, timeout=10)
+    assert wait(futures, timeout=PATIENCE).not_done == set()
     assert seen == [now + 10, now + 20, now + 30]
 
 
@@ -73,7 +89,7 @@ def test_an_earlier_timer_overtakes_the_one_that_is_waited_for(
 ) -> None:
     late = service.register_timer(service.get_current_processing_time() + LONG, lambda _: None)
     until(lambda: service.pending == 1)
-    assert service.register_timer(0, lambda _: None).result(10) is None
+    assert service.register_timer(0, lambda _: None).result(PATIENCE) is None
     assert not late.done()
 
 
@@ -86,7 +102,7 @@ def test_cancel_takes_the_task_out_at_once(service: SystemProcessingTimeService)
     assert all(future.cancel() for future in futures)
     assert all(future.cancel() for future in futures), "again it is cancelled still"
     assert service.pending == 0
-    assert wait(futures, timeout=1).not_done == set()
+    assert wait(futures, timeout=PATIENCE).not_done == set()
     with pytest.raises(CancelledError):
         futures[0].result(0)
     assert seen == []
@@ -94,7 +110,7 @@ def test_cancel_takes_the_task_out_at_once(service: SystemProcessingTimeService)
 
 def test_a_task_that_ran_cannot_be_cancelled(service: SystemProcessingTimeService) -> None:
     future = service.register_timer(0, lambda _: None)
-    future.result(10)
+    future.result(PATIENCE)
     assert not future.cancel()
 
 
@@ -127,8 +143,16 @@ def test_fixed_delay_counts_from_the_end_of_the_call(service: SystemProcessingTi
 
 def test_periodic_task_may_cancel_itself(service: SystemProcessingTimeService) -> None:
     calls: list[int] = []
-    future = service.schedule_at_fixed_rate(lambda t: (calls.append(t), future.cancel()), 5, 1)
-    assert wait([future], timeout=10).not_done == set()
+    scheduled = threading.Event()
+
+    def cancel_itself(timestamp: int) -> None:
+        calls.append(timestamp)
+        assert scheduled.wait(PATIENCE)
+        future.cancel()
+
+    future = service.schedule_at_fixed_rate(cancel_itself, 5, 1)
+    scheduled.set()
+    assert wait([future], timeout=PATIENCE).not_done == set()
     time.sleep(0.02)
     assert len(calls) == 1
 
@@ -147,7 +171,7 @@ def test_exceptions_go_to_the_handler_and_the_task_stays(
     until(lambda: len(calls) >= 3)
     future.cancel()
     one = service.register_timer(0, fail)
-    assert one.result(10) is None, "the handler has the error, not the future"
+    assert one.result(PATIENCE) is None, "the handler has the error, not the future"
     assert {str(error) for error in errors} == {"the callback failed"}
 
 
@@ -156,9 +180,9 @@ def test_a_handler_that_raises_does_not_stop_the_clock(caplog: pytest.LogCapture
         raise RuntimeError("the handler failed, too") from error
 
     service = SystemProcessingTimeService(handler)
-    service.register_timer(0, lambda _: 1 / 0).result(10)
-    assert service.register_timer(0, lambda _: None).result(10) is None
-    assert service.shutdown_and_await(10_000)
+    service.register_timer(0, lambda _: 1 / 0).result(PATIENCE)
+    assert service.register_timer(0, lambda _: None).result(PATIENCE) is None
+    assert service.shutdown_and_await(MINUTE)
     assert "exception handler" in caplog.text
 
 
@@ -167,9 +191,9 @@ def test_quiesce_drops_what_is_pending(service: SystemProcessingTimeService) -> 
     seen: list[int] = []
     one = service.register_timer(service.get_current_processing_time() + LONG, seen.append)
     periodic = service.schedule_at_fixed_rate(seen.append, LONG, 1)
-    assert service.quiesce().result(10) is None
+    assert service.quiesce().result(PATIENCE) is None
     assert one.cancelled()
-    assert wait([one, periodic], timeout=10).not_done == set(), "who waits is told"
+    assert wait([one, periodic], timeout=PATIENCE).not_done == set(), "who waits is told"
     with pytest.raises(CancelledError):
         periodic.result(0)
     inert = service.register_timer(0, seen.append)
@@ -187,13 +211,13 @@ def test_quiesce_is_done_when_the_running_callback_has_ended(
 ) -> None:
     """A.58."""
     started, go_on = threading.Event(), threading.Event()
-    running = service.register_timer(0, lambda _: (started.set(), go_on.wait(10)))
-    assert started.wait(10)
+    running = service.register_timer(0, lambda _: (started.set(), go_on.wait(PATIENCE)))
+    assert started.wait(PATIENCE)
     quiesced = service.quiesce()
     assert not quiesced.done()
     assert not running.cancel(), "it runs"
     go_on.set()
-    assert quiesced.result(10) is None
+    assert quiesced.result(PATIENCE) is None
     assert running.done()
 
 
@@ -217,11 +241,11 @@ def test_shutdown_and_await_says_whether_all_has_ended(
 ) -> None:
     """A.62, and A.59: what runs is not interrupted, for Python cannot; it is waited for."""
     started, go_on = threading.Event(), threading.Event()
-    service.register_timer(0, lambda _: (started.set(), go_on.wait(10)))
-    assert started.wait(10)
+    service.register_timer(0, lambda _: (started.set(), go_on.wait(PATIENCE)))
+    assert started.wait(PATIENCE)
     assert not service.shutdown_and_await(10)
     go_on.set()
-    assert service.shutdown_and_await("10 seconds")
+    assert service.shutdown_and_await("60 seconds")
     assert service.shutdown_and_await(0)
 
 
@@ -234,15 +258,14 @@ def test_shutdown_from_a_callback_does_not_wait_for_itself(
 
 
 def test_a_service_that_was_never_used_has_no_thread(errors: Errors) -> None:
-    before = threading.active_count()
-    service = SystemProcessingTimeService(errors)
-    assert threading.active_count() == before
+    service = SystemProcessingTimeService(errors, name="never-used")
+    assert "never-used" not in {thread.name for thread in threading.enumerate()}
     assert service.shutdown_and_await(0)
 
 
 def test_far_times_are_waited_for(service: SystemProcessingTimeService) -> None:
     far = service.register_timer((1 << 63) - 1, print)
-    assert service.register_timer(0, lambda _: None).result(10) is None
+    assert service.register_timer(0, lambda _: None).result(PATIENCE) is None
     assert not far.done()
 
 
@@ -264,8 +287,8 @@ def test_statistics_count_what_became_of_all(
 ) -> None:
     later = service.get_current_processing_time() + LONG
     futures = [service.register_timer(later, print) for _ in range(5)]
-    service.register_timer(0, lambda _: 1 / 0).result(10)
-    service.register_timer(0, lambda _: None).result(10)
+    service.register_timer(0, lambda _: 1 / 0).result(PATIENCE)
+    service.register_timer(0, lambda _: None).result(PATIENCE)
     assert futures[0].cancel()
     assert futures[0].cancel()
     seen = service.statistics()
@@ -281,10 +304,10 @@ def test_a_hundred_thousand_pending_timers(service: SystemProcessingTimeService)
     """Their number is not felt by those that are due, and an end drops all of them."""
     later = service.get_current_processing_time() + LONG
     futures = [service.register_timer(later + i, print) for i in range(100_000)]
-    assert service.register_timer(0, lambda _: None).result(10) is None
+    assert service.register_timer(0, lambda _: None).result(PATIENCE) is None
     assert all(future.cancel() for future in futures[::2])
     assert service.pending == 50_000
-    assert service.shutdown_and_await("10 seconds")
+    assert service.shutdown_and_await(MINUTE)
     assert all(future.cancelled() for future in futures)
     assert service.pending == 0
 
@@ -299,7 +322,7 @@ def test_many_threads_register_and_cancel(service: SystemProcessingTimeService) 
         now = service.get_current_processing_time()
         futures = [service.register_timer(now + i % 3, ran.append) for i in range(500)]
         cancelled = sum(future.cancel() for future in futures[::2])
-        wait(futures, timeout=30)
+        wait(futures, timeout=PATIENCE)
         outcomes.append((cancelled, sum(future.cancelled() for future in futures)))
 
     threads = [threading.Thread(target=work) for _ in range(4)]

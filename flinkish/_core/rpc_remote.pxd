@@ -16,7 +16,8 @@
 # Invariants:
 #   S1  An ask is in `asks` from before it is sent until it is settled: an answer finds it, whoever
 #       gives it up takes it out, and when the connection is lost `lose` fails all that are left.
-#       After that `lost` is set and nothing is entered: both happen within the session's critical
+#       Its time may be over before it is entered: who enters it looks, and takes it out.  After the
+#       loss `lost` is set and nothing is entered: both happen within the session's critical
 #       section.
 #   S2  Whoever reads calls `accept` and `settle`: the I/O thread, or who has borrowed the reading
 #       (`reading.pxd`).  Neither runs a method of an endpoint: requests go into inboxes, and `settle`

@@ -159,6 +159,9 @@ cdef class Session(FrameSink):
         if self.lost is not None and self.asks.pop(number, None) is not None:
             ask.call = 0
             raise words().peer_lost(self.lost, ask.port.address, ask.procedure.name, 0)
+        if load_word(&ask.state) != FUTURE_PENDING:    # `ended` may have come before `call` was set
+            self.asks.pop(number, None)
+            ask.call = 0
         return number
 
     def lose(self, error):

@@ -169,6 +169,27 @@ def test_time_limits(server: RpcService, client: RpcService) -> None:
     assert gateway.add(1).result(SOON) == 1
 
 
+def test_a_time_limit_that_is_over_before_the_ask_is_sent(server: RpcService) -> None:
+    """S1 of rpc_remote.pxd: whoever stands still there leaves nothing under way."""
+    asking = threading.get_ident()
+
+    class Slow(RpcService):
+        def _wake_at(self, at_ms: int) -> None:
+            super()._wake_at(at_ms)
+            if threading.get_ident() == asking and stands_still:
+                until(lambda: self.deadlines.expired)
+
+    with Slow("slow", secret=SECRET) as client:
+        stands_still = False
+        counter, gateway = far(server, client)
+        stands_still = True
+        assert isinstance(gateway.never_in(5).exception(SOON), RpcTimeoutError)
+        assert client.statistics().asks_under_way == 0
+        stands_still = False
+        assert gateway.add(1).result(SOON) == 1
+        assert counter.total == 1
+
+
 def counter_address(server: RpcService) -> str:
     return server.address_of("counter")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from tests.waiting import PATIENCE
 
 
-def in_a_fork(work: Callable[[], object], seconds: int = int(PATIENCE)) -> None:
+def in_a_fork(work: Callable[[], object], seconds: int = 5 * int(PATIENCE)) -> None:
     """Do it in a forked child, which must come to its end and is killed if it takes longer."""
     with warnings.catch_warnings():
         # Python 3.12 and later warn of threads, which is what tests of forks are about.

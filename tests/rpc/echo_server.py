@@ -12,6 +12,8 @@ from flinkish._core._testing_framing import EchoSink
 from flinkish._core.framing import FrameSink
 from flinkish.rpc.connection import Connection
 from flinkish.rpc.transport import Transport
+from tests.rpc.patience import patient
+from tests.waiting import PATIENCE
 
 
 class Counting:
@@ -31,11 +33,12 @@ class Counting:
 def main() -> None:
     options: dict[str, Any] = json.loads(sys.argv[1])
     handler = Counting(options.pop("mute", False))
-    server = Transport("echo", handler, **({"host": "127.0.0.1"} | options))
+    with patient():
+        server = Transport("echo", handler, **({"host": "127.0.0.1"} | options))
     print(server.listen()[1], flush=True)
     for _ in sys.stdin:
         print(json.dumps(vars(server.statistics())), flush=True)
-    server.close().result(20)
+    server.close().result(PATIENCE)
 
 
 if __name__ == "__main__":

@@ -316,13 +316,14 @@ def test_schedule_run_async(service: RpcService) -> None:
     with pytest.raises(ArgumentTypeError):
         counter.run_async("not a function")  # type: ignore[arg-type]
     proxy: Any = gateway
-    assert proxy.call_async(lambda: 3, 1000).result(SOON) == 3
+    assert proxy.call_async(lambda: 3, SOON * 1000).result(SOON) == 3
 
 
 def test_a_function_for_an_ended_endpoint(service: RpcService) -> None:
     counter, gateway = started(service)
     counter.close_async().result(SOON)
-    assert isinstance(counter.call_async(int, 100).exception(SOON), RecipientUnreachableError)
+    late = counter.call_async(int, SOON * 1000)
+    assert isinstance(late.exception(SOON), RecipientUnreachableError)
     counter.run_async(int)
     proxy: Any = gateway
     with pytest.raises(RecipientUnreachableError):

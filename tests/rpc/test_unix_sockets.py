@@ -11,6 +11,7 @@ from flinkish.common.errors import HandshakeError
 from flinkish.rpc import listener, unix_sockets
 from flinkish.rpc.transport import Transport
 from tests.rpc.transport_rig import SECRET, Recorder, dialing, pair, server
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -43,9 +44,15 @@ def test_a_private_directory_or_none(short_path: Path, monkeypatch: pytest.Monke
             assert peer.transport == "tcp"
 
 
-def test_names_of_the_dead(environment: dict[str, str]) -> None:
-    """A killed service leaves its name; TCP is used, and the next service clears it away."""
-    with server(environment) as (process, port):
+def test_names_of_the_dead(
+    environment: dict[str, str], short_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A killed service leaves its name; TCP is used, and the next service clears it away.
+
+    Any next service, so this is done where no other process has names.
+    """
+    monkeypatch.setattr(unix_sockets.tempfile, "gettempdir", lambda: str(short_path))
+    with server(environment | {"TMPDIR": str(short_path)}) as (process, port):
         path = unix_sockets.path_beside("127.0.0.1", port)
         assert path is not None
         assert os.path.exists(path)
@@ -59,7 +66,7 @@ def test_names_of_the_dead(environment: dict[str, str]) -> None:
     with dialing(port) as (_, _, connection):
         assert connection.peer is not None
         assert connection.peer.transport == "tcp"
-    again.close().result(20)
+    again.close().result(PATIENCE)
     with pair() as two:
         two.server.listen()
         assert not os.path.exists(path)
@@ -85,5 +92,5 @@ def test_another_user_is_not_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
         assert peer.transport == "tcp"
     monkeypatch.undo()
     monkeypatch.setattr(listener, "same_user", lambda sock: False)
-    with pair(connect_timeout=5_000) as two, pytest.raises(HandshakeError, match="closed"):
+    with pair() as two, pytest.raises(HandshakeError, match="closed"):
         two.dial()

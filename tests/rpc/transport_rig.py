@@ -13,6 +13,7 @@ from flinkish.common.errors import RpcError
 from flinkish.rpc.connection import Connection
 from flinkish.rpc.transport import Transport
 from tests.processes import piped
+from tests.waiting import PATIENCE
 
 SECRET = "the secret of all tests"
 SCRIPT = Path(__file__).with_name("echo_server.py")
@@ -52,7 +53,7 @@ class Pair:
         self.server, self.client, self.there, self.here = server, client, there, here
 
     def dial(self) -> Connection:
-        return self.client.dial(self.server.listen()).result(20)
+        return self.client.dial(self.server.listen()).result(PATIENCE)
 
 
 @contextmanager
@@ -67,8 +68,8 @@ def pair(
     try:
         yield Pair(first, second, there, here)
     finally:
-        second.close().result(20)
-        first.close().result(20)
+        second.close().result(PATIENCE)
+        first.close().result(PATIENCE)
 
 
 @contextmanager
@@ -83,6 +84,6 @@ def dialing(port: int, **options: Any) -> Iterator[tuple[Transport, Recorder, Co
     recorder = Recorder()
     client = Transport("client", recorder, **({"secret": SECRET} | options))
     try:
-        yield client, recorder, client.dial(("127.0.0.1", port)).result(20)
+        yield client, recorder, client.dial(("127.0.0.1", port)).result(PATIENCE)
     finally:
-        client.close().result(20)
+        client.close().result(PATIENCE)

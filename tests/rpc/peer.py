@@ -1,24 +1,28 @@
 """Other processes for tests: run with `python -m tests.rpc.peer ROLE ...`; they say what they do.
 
 serve NAME SECRET            a Counter; prints its address, ends with its input
-lead DIRECTORY SECRET ADDRESS   contends; as leader records itself in the ledger, over and over
+lead DIRECTORY SECRET ADDRESS   contends; as leader records itself in the ledger, over and over;
+                                its time is a Clock that hears its input
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
-from flinkish.rpc import FencedRpcEndpoint, FencedRpcGateway, RpcService
+from flinkish.rpc import FencedRpcEndpoint, FencedRpcGateway, RpcService, leader
 from flinkish.rpc.leader import FileLeaderElection
+from tests.waiting import until
 
+from .patience import patient
 from .rig import SOON, Counter
 
-# A leader that gets no processor for so long is dead to the others.  Who contends looks, and who
-# leads renews, three times as often; so what is a pause of a busy machine must fit into two thirds.
-LEASE_MS = 6_000
+LEASE_S = 3_600  # a leader that gets no processor for so long is dead to the others
 
 
 class LedgerGateway(FencedRpcGateway[int]):
@@ -35,8 +39,50 @@ class Ledger(FencedRpcEndpoint, LedgerGateway):
         return len(self.entries)
 
 
+class Restless(threading.Event):
+    """Its waits are short."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        return super().wait(0.02)
+
+
+class Watchful(FileLeaderElection):
+    """One that looks, or renews, all the time: three times a lease would be too rare for tests."""
+
+    def __init__(self, directory: str | Path) -> None:
+        super().__init__(directory, lease=LEASE_S * 1000)
+        self._ended = Restless()
+
+
+class Clock:
+    """The time of a contender that waits: it stands still but for what its input says, in seconds.
+
+    Before they pass the contender has seen all that there was to see.
+    """
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.looks = 0
+
+    def monotonic(self) -> float:
+        """Called once in each look at a leader."""
+        self.looks += 1
+        return self.now
+
+    def follow(self) -> None:
+        for line in sys.stdin:
+            seen = self.looks + 2
+            until(lambda seen=seen: self.looks >= seen)  # type: ignore[misc]
+            self.now += float(line)
+            say("it is", self.now)
+
+
+_saying = threading.Lock()
+
+
 def say(*words: object) -> None:
-    print(*words, flush=True)
+    with _saying:  # two lines of two threads are not mixed
+        print(*words, flush=True)
 
 
 def serve(name: str, secret: str) -> None:
@@ -62,10 +108,11 @@ class Contender:
 
 
 def lead(directory: str, secret: str, address: str) -> None:
-    contender = Contender()
-    election = FileLeaderElection(directory, lease=LEASE_MS)
-    election.start(contender)
-    with RpcService("contender", secret=secret) as service:
+    contender, clock = Contender(), Clock()
+    threading.Thread(target=clock.follow, daemon=True).start()
+    election = Watchful(directory)
+    with patch.object(leader, "time", clock), RpcService("contender", secret=secret) as service:
+        election.start(contender)
         while True:
             time.sleep(0.01)
             token = contender.token
@@ -81,4 +128,5 @@ def lead(directory: str, secret: str, address: str) -> None:
 
 
 if __name__ == "__main__":
-    {"serve": serve, "lead": lead}[sys.argv[1]](*sys.argv[2:])
+    with patient():
+        {"serve": serve, "lead": lead}[sys.argv[1]](*sys.argv[2:])

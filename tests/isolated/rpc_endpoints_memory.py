@@ -29,6 +29,7 @@ class Actor(RpcEndpoint, ActorGateway):
 
 COUNT = 100_000
 LIMIT = 2048  # bytes of each, all its parts included
+PATIENCE = 600  # seconds; the last of them waits for all others
 
 
 def resident() -> int:
@@ -36,23 +37,23 @@ def resident() -> int:
     return psutil.Process().memory_info().rss
 
 
-service = RpcService("crowd")
+service = RpcService("crowd", ask_timeout=PATIENCE * 1000)
 warm = Actor(service)
 warm.start()
-assert warm.get_self_gateway(ActorGateway).value().result(60) == 0
+assert warm.get_self_gateway(ActorGateway).value().result(PATIENCE) == 0
 
 before = resident()
 actors = [Actor(service) for _ in range(COUNT)]
 for actor in actors:
     actor.start()
     actor.run_async(actor.poke)
-assert actors[-1].get_self_gateway(ActorGateway).value().result(60) == 1
+assert actors[-1].get_self_gateway(ActorGateway).value().result(PATIENCE) == 1
 each = (resident() - before) / COUNT
 assert each <= LIMIT, f"{each:.0f} bytes each"
 
 ended = [actor.close_async() for actor in actors]
 for future in ended:
-    future.result(60)
+    future.result(PATIENCE)
 assert all(actor.pokes == 1 for actor in actors)
 del actor, actors, ended, future
 assert service.statistics().endpoints == 1
@@ -65,7 +66,7 @@ def ask_often() -> None:
     for _ in range(20):
         futures = [gateway.value() for _ in range(1_000)]
         for future in futures:
-            future.result(60)
+            future.result(PATIENCE)
             future.add_done_callback(lambda _: None)
         gateway.value().cancel()
 

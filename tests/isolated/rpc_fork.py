@@ -14,8 +14,9 @@ from flinkish.rpc.io_thread import IoThread
 from flinkish.rpc.transport import Transport
 from tests.forking import in_a_fork
 from tests.racing import meanwhile
+from tests.rpc.patience import patient
 from tests.rpc.transport_rig import SECRET, Recorder
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 
 class Echo(Recorder):
@@ -24,10 +25,11 @@ class Echo(Recorder):
 
 
 there, here = Echo(), Recorder()
-server = Transport("server", there, secret=SECRET, host="127.0.0.1")
-client = Transport("client", here, secret=SECRET)
+with patient():
+    server = Transport("server", there, secret=SECRET, host="127.0.0.1")
+    client = Transport("client", here, secret=SECRET)
 address = server.listen()
-connection = client.dial(address).result(20)
+connection = client.dial(address).result(PATIENCE)
 calls = count()
 parent_incarnation = client.incarnation
 
@@ -43,8 +45,8 @@ def ask(connection: Connection, recorder: Recorder, call: int) -> None:
 
 
 def grandchild() -> None:
-    ask(client.dial(address).result(20), here, 2**41)
-    client.close().result(20)
+    ask(client.dial(address).result(PATIENCE), here, 2**41)
+    client.close().result(PATIENCE)
 
 
 def child() -> None:
@@ -57,13 +59,13 @@ def child() -> None:
     assert server.address is None
     assert server.connections() == client.connections() == []
     assert client.incarnation != parent_incarnation
-    fresh = client.dial(address).result(20)
+    fresh = client.dial(address).result(PATIENCE)
     assert fresh is not connection
     ask(fresh, here, 2**40 + os.getpid())
     in_a_fork(grandchild)
     ask(fresh, here, 2**42)
-    client.close().result(20)
-    server.close().result(20)
+    client.close().result(PATIENCE)
+    server.close().result(PATIENCE)
     until(lambda: threading.active_count() == 1)
 
 
@@ -72,5 +74,5 @@ with meanwhile(hammer):
         in_a_fork(child)
 assert not here.lost, "the parent's connection goes on"
 ask(connection, here, 2**50)
-client.close().result(20)
-server.close().result(20)
+client.close().result(PATIENCE)
+server.close().result(PATIENCE)

@@ -11,7 +11,7 @@ from flinkish._core._testing_state import limit_segments
 from flinkish._core.mail import Mail, MailOptions
 from flinkish._core.mailbox import MailboxQueue
 
-T = 30.0  # s, for what must not hang
+T = 300.0  # s, for what must not hang
 
 
 def nothing() -> None:

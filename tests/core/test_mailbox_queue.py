@@ -10,9 +10,10 @@ import pytest
 
 from flinkish._core.mail import Mail, MailboxState, MailOptions
 from flinkish._core.mailbox import URGENT_BURST, MailboxQueue
+from tests.waiting import until
 
 DEFAULT, URGENT, DEFERRABLE = MailOptions
-T = 30.0  # s, for what must not hang
+T = 300.0  # s, for what must not hang
 
 
 def nothing() -> None:
@@ -36,6 +37,12 @@ def elsewhere(work: Callable[[], object]) -> object:
     """Run on another thread; its result, or its error raised here."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(work).result(T)
+
+
+def signal_who_waits(queue: MailboxQueue) -> None:
+    """Send the main thread, which is the owner, an alarm when it waits for mail."""
+    until(lambda: queue.awaits_mail)
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGALRM)
 
 
 def taken(queue: MailboxQueue, *priorities: int) -> str:
@@ -366,13 +373,18 @@ class TestWaiting:
     def test_signals_are_served(self, queue: MailboxQueue) -> None:
         """A handler that does not raise lets the wait go on."""
         calls: list[int] = []
+
+        def put_behind_it() -> None:
+            until(lambda: calls)
+            queue.put(mail("a"))
+
         before = signal.signal(signal.SIGALRM, lambda *_: calls.append(1))
         try:
-            signal.setitimer(signal.ITIMER_REAL, 0.01)
-            timer = threading.Timer(0.2, lambda: queue.put(mail("a")))
-            timer.start()
-            assert names([queue.take(0)]) == "a"
-            timer.join()
+            with ThreadPoolExecutor(2) as pool:
+                pool.submit(signal_who_waits, queue)
+                done = pool.submit(put_behind_it)
+                assert names([queue.take(0)]) == "a"
+                done.result(T)
         finally:
             signal.signal(signal.SIGALRM, before)
         assert calls == [1]
@@ -383,9 +395,10 @@ class TestWaiting:
 
         before = signal.signal(signal.SIGALRM, fail)
         try:
-            signal.setitimer(signal.ITIMER_REAL, 0.01)
-            with pytest.raises(KeyError, match="alarm"):
-                queue.take(0)
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(signal_who_waits, queue)
+                with pytest.raises(KeyError, match="alarm"):
+                    queue.take(0)
         finally:
             signal.signal(signal.SIGALRM, before)
         queue.put(mail("a"))

@@ -17,6 +17,7 @@ from flinkish.common.errors import (
 from flinkish.functions import AsyncFunction, AsyncRetryStrategy, RuntimeContext
 from flinkish.operators.async_settings import invoker_of
 from tests.operators.async_rig import Harness, PlusOne, event_loop_settles, plus_one
+from tests.waiting import PATIENCE, until
 
 # --- kinds of functions
 
@@ -234,7 +235,7 @@ def test_an_overdue_coroutine_is_cancelled(run: Callable[..., Harness]) -> None:
     event_loop_settles(harness)
     harness.set_processing_time(10)
     harness.run_mailbox()
-    assert fn.cancelled.wait(10)
+    assert fn.cancelled.wait(PATIENCE)
     assert isinstance(harness.failure, AsyncTimeoutError)
 
 
@@ -297,6 +298,7 @@ def test_a_call_that_was_not_started_in_time_is_not_started(run: Callable[..., H
 
     harness = run(wait, timeout=10, capacity=1, on_failure=lambda *_: [])
     harness.process_element(1)
+    until(lambda: started == [1])  # else it is not started in time either, and the thread is free
     harness.set_processing_time(10)
     harness.run_mailbox()
     harness.process_element(2)  # waits for the one thread

@@ -18,22 +18,26 @@ from flinkish.operators import AsyncWaitOperator, async_loop
 from flinkish.operators.async_loop import event_loop
 from flinkish.testing import OneInputStreamOperatorTestHarness
 from tests.operators.async_rig import Harness, Manual, PlusOne, event_loop_settles, plus_one
+from tests.waiting import PATIENCE, until
 
 # --- tasks and contexts
 
 
 def test_a_call_that_waits_has_a_task_of_its_own(run: Callable[..., Harness]) -> None:
     tasks: dict[int, Any] = {}
+    all_wait = asyncio.Event()
 
     async def call(value: int) -> list[int]:
-        before = asyncio.current_task()
-        await asyncio.sleep(0.001)
-        tasks[value] = asyncio.current_task()
-        assert before is tasks[value]
-        await asyncio.wait_for(asyncio.sleep(0), 10)
+        before = tasks[value] = asyncio.current_task()
+        if len(tasks) == 20:
+            all_wait.set()
+        await all_wait.wait()
+        assert before is asyncio.current_task()
+        await asyncio.wait_for(asyncio.sleep(0), 600)
+        assert before is asyncio.current_task()
         return [value]
 
-    harness = run(call, range(20))
+    harness = run(call, range(20), capacity=20)
     assert harness.failure is None
     assert len({id(task) for task in tasks.values()}) == 20
 
@@ -89,7 +93,7 @@ def test_contexts_of_their_own_cost_no_task(run: Callable[..., Harness]) -> None
             raise KeyError(NAME.get())
         if value == 2:
             await asyncio.sleep(0)
-            await asyncio.wait_for(asyncio.sleep(0.001), 30)
+            await asyncio.wait_for(asyncio.sleep(0.001), 600)
         if value == 3:
             task = asyncio.current_task()
             try:
@@ -110,8 +114,9 @@ def test_contexts_of_their_own_cost_no_task(run: Callable[..., Harness]) -> None
         NAME.reset(token)
     while len(seen) < 5:
         event_loop_settles(harness)
+    event_loop_settles(harness)  # so that the last, which does not wait, has ended as well
     harness.advance_time(10)
-    assert cancelled.wait(30)
+    assert cancelled.wait(PATIENCE)
     harness.end_input()
     given = harness.extract_output_values()
     assert given[:3] == ["0 for caller of 0", "'caller of 1'", "2 for caller of 2"]
@@ -139,6 +144,9 @@ def test_elements_read_ahead_wait_for_a_call_to_end(
 
     async def call(value: int) -> list[str]:
         count(1)
+        end = time.monotonic() + PATIENCE
+        while waits and most < 4 and time.monotonic() < end:  # until so many have met
+            await asyncio.sleep(0.001)
         if waits:
             await asyncio.sleep(0.001)
         count(-1)
@@ -147,6 +155,7 @@ def test_elements_read_ahead_wait_for_a_call_to_end(
     def plain_call(value: int) -> list[str]:
         count(1)
         if waits:
+            until(lambda: most >= 4)
             time.sleep(0.001)
         count(-1)
         return [f"{NAME.get()} {value}"]
@@ -186,7 +195,7 @@ def test_a_task_that_was_cancelled_serves_nobody_else(run: Callable[..., Harness
     harness.advance_time(5)
     harness.process_elements([1, 2])
     harness.advance_time(5)
-    assert caught.wait(20)
+    assert caught.wait(PATIENCE)
     harness.end_input()
     assert harness.extract_output_values() == [0, 1, 2]
 
@@ -214,7 +223,7 @@ def test_the_time_of_what_was_read_ahead_begins_with_its_call(
 
     def plain_call(value: int) -> list[int]:
         attempt(value)
-        assert ended[value].wait(30)
+        assert ended[value].wait(PATIENCE)
         if attempts.count(value) == 1:
             raise ConnectionError
         return [value]
@@ -228,10 +237,10 @@ def test_the_time_of_what_was_read_ahead_begins_with_its_call(
         on_failure=lambda value, error, attempts: [type(error).__name__],
     )
     harness.process_elements([0, 1])
-    assert began.acquire(timeout=30)
+    assert began.acquire(timeout=PATIENCE)
     harness.advance_time(9)
     ended[0].set()
-    assert began.acquire(timeout=30)  # 1 has its turn, at 9
+    assert began.acquire(timeout=PATIENCE)  # 1 has its turn, at 9
     harness.run_mailbox()  # and 0 waits for its second
     harness.advance_time(1)
     assert harness.operator.statistics().timed_out == 1  # 0 alone
@@ -261,7 +270,7 @@ def test_what_was_read_ahead_and_never_gets_its_turn_is_overdue_in_the_end(
     """Else a function that hangs for ever would keep more than its own element."""
     goes_on = threading.Event()
     harness = run(
-        lambda value: [goes_on.wait(60)],
+        lambda value: [goes_on.wait(PATIENCE)],
         capacity=1,
         read_ahead=1,
         timeout=10,
@@ -355,23 +364,27 @@ def test_who_blocks_the_loop_is_named(
     said: list[str] = []
 
     async def blocks(value: int) -> list[int]:
-        named.wait(20)
+        while not named.is_set():
+            named.wait(2.0)
+            await asyncio.sleep(0)  # who is seen on the way to that line is looked at again
         return [value]
 
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             said.append(record.getMessage())
-            named.set()
+            if "named.wait(2.0)" in said[-1]:
+                named.set()
 
     handler = Handler()
     logging.getLogger(async_loop.__name__).addHandler(handler)
     try:
         harness = run(blocks, [77])
+        loop = harness.operator._invoker._on_loop()
+        until(lambda: loop.statistics().blocked == len(said))
     finally:
         logging.getLogger(async_loop.__name__).removeHandler(handler)
     assert harness.extract_output_values() == [77]
-    assert "blocks, called for 77, has blocked the event loop for" in said[0]
-    assert "named.wait(20)" in said[0]
-    statistics = harness.operator._invoker._on_loop().statistics()
-    assert statistics.blocked == 1
-    assert "blocks" in str(statistics.last_blocked_by)
+    assert "named.wait(2.0)" in " ".join(said)
+    for one in said:
+        assert "blocks, called for 77, has blocked the event loop for" in one
+    assert "blocks" in str(loop.statistics().last_blocked_by)

@@ -14,7 +14,7 @@ from flinkish.common.errors import EndpointNotStartedError, RecipientUnreachable
 from flinkish.rpc import RpcEndpoint, RpcGateway, RpcService
 from tests.models.rpc_inbox import InboxModel
 
-LONG = 20
+LONG = 600  # seconds: however long the steps of a machine take
 
 
 class SumGateway(RpcGateway):
@@ -47,7 +47,9 @@ class InboxMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.service = RpcService("machine", dispatcher_threads=1, mails_per_turn=3)
+        self.service = RpcService(
+            "machine", dispatcher_threads=1, mails_per_turn=3, ask_timeout="1 hour"
+        )
         self.holder = Sum.__new__(Sum)
         RpcEndpoint.__init__(self.holder, self.service, "holder")
         self.holder.events = []

@@ -18,7 +18,7 @@ from flinkish.spark.task_run import SparkTask, Subtask
 from flinkish.task import TaskState
 from tests.spark.fake_batches import Feed, numbers
 from tests.spark.task_operators import NUMBERS, Count, FailsAt, Heart, Identity, Later, Life
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +69,7 @@ def test_timers_are_served_while_the_input_idles() -> None:
     feed = Feed()
     beats = task(lambda: Heart(1), feed).run()
     first = next(beats)
-    assert feed.waiting.wait(20), "nothing came in, and what beats came out"
+    assert feed.waiting.wait(PATIENCE), "nothing came in, and what beats came out"
     assert first.column(0).to_pylist()[0] == 1
     feed.put(numbers(5))
     next(beats)
@@ -83,7 +83,7 @@ def test_completions_are_served_while_the_input_idles() -> None:
     seen: list[int] = []
     while len(seen) < 40:
         seen += next(batches).column(0).to_pylist()
-    assert feed.waiting.is_set()
+    assert feed.waiting.wait(PATIENCE), "for there is nothing more"
     assert sorted(seen) == list(range(40))
     feed.put(None)
     assert list(batches) == []
@@ -91,19 +91,33 @@ def test_completions_are_served_while_the_input_idles() -> None:
 
 def test_output_leaves_while_there_is_input() -> None:
     """What is old leaves, even if the operator is never without something to do."""
-    feed = Feed()
-    feed.put_all(numbers(n) for n in range(50))
-    batches = task(lambda: ProcessOperator(Slow()), feed).run()
+    ahead, left = threading.Semaphore(50), threading.Event()
+    given: list[int] = []
+
+    def for_as_long_as_nothing_leaves() -> Iterator[pa.RecordBatch]:
+        while not left.is_set():
+            if ahead.acquire(timeout=0.1):
+                given.append(len(given))
+                yield numbers(given[-1])
+
+    slow = Slow(ahead.release)
+    batches = task(lambda: ProcessOperator(slow), for_as_long_as_nothing_leaves()).run()
     first = next(batches)
-    assert 0 < first.num_rows < 50
-    feed.put(None)
-    assert rows(iter([first])) + rows(batches) == list(range(50))
+    assert first.num_rows > 0
+    left.set()
+    assert rows(iter([first])) + rows(batches) == given
 
 
 class Slow(Identity):
+    """Tells of each row that it is done with it."""
+
+    def __init__(self, done: Callable[[], object]) -> None:
+        self.done = done
+
     def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
         time.sleep(0.002)
         yield value
+        self.done()
 
 
 def test_while_spark_has_a_batch_nothing_runs() -> None:

@@ -13,7 +13,9 @@ from flinkish.spark.task_input import BatchReader, RowInput
 from flinkish.task import InputStatus
 from tests.spark.fake_batches import Feed, numbers
 from tests.spark.task_operators import NUMBERS
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
+
+PATIENCE_MS = int(PATIENCE * 1000)
 
 
 @contextmanager
@@ -23,7 +25,7 @@ def reading(feed: Iterator[pa.RecordBatch], **limits: int) -> Iterator[BatchRead
     yield reader
     if isinstance(feed, Feed):
         feed.put(None)
-    assert reader.close(20_000)
+    assert reader.close(PATIENCE_MS)
 
 
 def test_batches_come_in_order_and_then_the_end() -> None:
@@ -32,7 +34,7 @@ def test_batches_come_in_order_and_then_the_end() -> None:
         until(lambda: feed.drawn == 2)
         seen: list[int] = []
         while not reader.ended():
-            reader.get_available_future().result(20)
+            reader.get_available_future().result(PATIENCE)
             batch = reader.poll()
             if batch is not None:
                 seen += batch.column(0).to_pylist()
@@ -44,7 +46,7 @@ def test_batches_come_in_order_and_then_the_end() -> None:
 def test_it_waits_on_a_thread_of_its_own() -> None:
     feed = Feed()
     with reading(feed) as reader:
-        assert feed.waiting.wait(20)
+        assert feed.waiting.wait(PATIENCE)
         assert reader.poll() is None
         available = reader.get_available_future()
         assert not available.done()
@@ -52,7 +54,7 @@ def test_it_waits_on_a_thread_of_its_own() -> None:
         called: list[threading.Thread] = []
         available.add_done_callback(lambda _: called.append(threading.current_thread()))
         feed.put(numbers(7))
-        available.result(20)
+        available.result(PATIENCE)
         until(lambda: called)
         assert called == [feed.thread]
         assert reader.get_available_future().done()
@@ -81,9 +83,9 @@ def test_it_reads_ahead_no_further_than_it_may(limits: dict[str, int]) -> None:
 def test_what_the_iterator_raises_comes_after_what_it_gave() -> None:
     feed = Feed(numbers(1), ConnectionResetError("Spark has gone"))
     with reading(feed) as reader:
-        until(lambda: feed.drawn == 1)
+        reader.get_available_future().result(PATIENCE)
         assert reader.poll() is not None
-        reader.get_available_future().result(20)
+        reader.get_available_future().result(PATIENCE)
         until(lambda: not feed.thread or not feed.thread.is_alive())
         with pytest.raises(ConnectionResetError, match="Spark has gone"):
             reader.poll()
@@ -96,7 +98,7 @@ def test_closing_ends_a_reader_that_waits_for_room() -> None:
     reader = BatchReader(feed, "test", ahead_rows=1)
     reader.start()
     until(lambda: feed.drawn == 1)
-    assert reader.close(20_000)
+    assert reader.close(PATIENCE_MS)
     assert feed.drawn == 1
 
 
@@ -104,17 +106,17 @@ def test_closing_does_not_wait_for_a_reader_inside_of_the_iterator() -> None:
     feed = Feed()
     reader = BatchReader(feed, "test")
     reader.start()
-    assert feed.waiting.wait(20)
+    assert feed.waiting.wait(PATIENCE)
     assert not reader.close(10)
     feed.put(numbers(1))
-    assert reader.close(20_000)
+    assert reader.close(PATIENCE_MS)
     assert feed.drawn == 1, "it asks for no more once it is out"
     assert reader.poll() is None
 
 
 def test_closing_a_reader_that_never_started() -> None:
     feed = Feed()
-    assert BatchReader(feed, "test").close(20_000)
+    assert BatchReader(feed, "test").close(PATIENCE_MS)
     assert feed.thread is None
 
 
@@ -131,7 +133,7 @@ def test_no_wake_up_is_lost() -> None:
         while not reader.ended():
             batch = reader.poll()
             if batch is None:
-                reader.get_available_future().result(20)
+                reader.get_available_future().result(PATIENCE)
             else:
                 seen += batch.column(0).to_pylist()
         feeder.join()
@@ -150,7 +152,7 @@ def drain(rows: RowInput) -> list[int]:
             values.append(element.value.n)
         else:
             assert element is InputStatus.NOTHING_AVAILABLE
-            rows.get_available_future().result(20)
+            rows.get_available_future().result(PATIENCE)
     return values
 
 
@@ -185,7 +187,7 @@ def test_rows_have_the_names_of_their_columns() -> None:
     feed = Feed(numbers(5), end=True)
     with reading(feed) as reader:
         rows = RowInput(reader, lambda: None)
-        reader.get_available_future().result(20)
+        reader.get_available_future().result(PATIENCE)
         record = rows.poll_next()
         assert isinstance(record, StreamRecord)
         assert record.value.as_dict() == {"n": 5}

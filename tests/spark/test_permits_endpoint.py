@@ -28,7 +28,9 @@ from flinkish.spark.limits.endpoint import LimitServer, PermitsEndpoint, Permits
 from flinkish.spark.limits.layer import JobLimits, LimitLayer
 from flinkish.spark.limits.lease import Lease
 from flinkish.spark.limits.permits import LEASE_NS, PermitLedger
+from tests.processes import LONGEST_S
 from tests.spark.limit_world import most_in
+from tests.waiting import PATIENCE, until
 
 S = 1_000_000_000
 
@@ -38,7 +40,7 @@ def server() -> Iterator[LimitServer]:
     served = LimitServer("127.0.0.1")
     yield served
     while limits_endpoint._clients:
-        limits_endpoint._clients.popitem()[1].close_async().result(10)
+        limits_endpoint._clients.popitem()[1].close_async().result(PATIENCE)
     served.close()
 
 
@@ -47,20 +49,20 @@ def test_requests_and_grants_travel_as_bytes() -> None:
     ledger = PermitLedger(Rate("100/s", burst=1), Concurrency(3))
     endpoint = PermitsEndpoint(service, "permits", "token", ledger, clock_ns=lambda: 7 * S)
     endpoint.start()
-    gateway = service.connect(endpoint.address, PermitsGateway, "token").result(10)
+    gateway = service.connect(endpoint.address, PermitsGateway, "token").result(PATIENCE)
     lease = Lease("w", paced=True, counted=True)
     request = lease.request(5, 100)
     assert request is not None
-    lease.granted(gateway.lease(request).result(10), 100)
+    lease.granted(gateway.lease(request).result(PATIENCE), 100)
     assert lease.take(100)
     assert not lease.take(101)
     assert lease.in_hand == 3
     gateway.leave("w", lease.token, lease.drop())
-    seen = endpoint.statistics().result(10)
+    seen = endpoint.statistics().result(PATIENCE)
     assert (seen.workers, seen.granted, seen.returned, seen.held) == (0, 4, 3, 0)
-    zombie = service.connect(endpoint.address, PermitsGateway, "an earlier one").result(10)
-    assert isinstance(zombie.lease(request).exception(10), FencingTokenError)
-    service.close_async().result(10)
+    zombie = service.connect(endpoint.address, PermitsGateway, "an earlier one").result(PATIENCE)
+    assert isinstance(zombie.lease(request).exception(PATIENCE), FencingTokenError)
+    service.close_async().result(PATIENCE)
 
 
 def test_workers_of_another_definition_get_nothing(server: LimitServer) -> None:
@@ -68,9 +70,9 @@ def test_workers_of_another_definition_get_nothing(server: LimitServer) -> None:
     other, _ = server.serve(Rate("100/s"), None)
     request = Lease("w", paced=True, counted=False).request(1, 0)
     assert request is not None
-    assert connect(address).lease(request).result(10).permits == 1
+    assert connect(address).lease(request).result(PATIENCE).permits == 1
     fenced = connect(replace(address, token=other.token)).lease(request)
-    assert isinstance(fenced.exception(10), FencingTokenError)
+    assert isinstance(fenced.exception(PATIENCE), FencingTokenError)
 
 
 def test_an_address_keeps_its_secret_to_itself(server: LimitServer) -> None:
@@ -81,6 +83,10 @@ def test_an_address_keeps_its_secret_to_itself(server: LimitServer) -> None:
 
 def context() -> RuntimeContext:
     return TaskRuntimeContext(task_name="calls")
+
+
+def workers_of(endpoint: PermitsEndpoint) -> int:
+    return endpoint.statistics().result(PATIENCE).workers
 
 
 @pytest.mark.parametrize("far", [True, False])
@@ -114,8 +120,8 @@ def test_a_layer_limits_calls_on_the_loop_and_on_threads(server: LimitServer, fa
     layer.close()
     layer.close()
     if far:
-        seen = endpoint.statistics().result(10)
-        assert (seen.workers, seen.held) == (0, 0)
+        until(lambda: workers_of(endpoint) == 0, "its good-bye arrives")
+        assert endpoint.statistics().result(PATIENCE).held == 0
 
 
 def test_a_layer_that_did_not_open_closes(server: LimitServer) -> None:
@@ -129,7 +135,7 @@ def test_a_layer_that_did_not_open_closes(server: LimitServer) -> None:
 
 WORKER = """
     import asyncio, json, pickle, sys, time
-    from flinkish.spark.limits import Rate
+    from flinkish.spark.limits import Rate, endpoint
     from flinkish.spark.limits.endpoint import connect
     from flinkish.spark.limits.limiter import Limiter
 
@@ -146,6 +152,8 @@ WORKER = """
         limiter.close()
 
     asyncio.run(main(*sys.argv[1:]))
+    for service in endpoint._clients.values():
+        service.close_async().result()  # behind the good-bye
 """
 
 
@@ -169,11 +177,12 @@ def test_processes_keep_to_one_rate_and_one_of_them_is_killed(
     time.sleep(0.5)
     os.kill(workers[2].pid, signal.SIGKILL)
     silent_since = time.monotonic_ns()
-    lines = [first, *(line for worker in workers for line in worker.communicate(timeout=60)[0:1])]
+    lines = [first, *(worker.communicate(timeout=LONGEST_S)[0] for worker in workers)]
     assert [worker.returncode for worker in workers] == [0, 0, -signal.SIGKILL]
     uses = sorted(int(use) for use in "".join(lines).split())
     assert most_in(uses, S) <= 300 * (1 + 0.08) + rate.burst_permits
-    seen = endpoint.statistics().result(10)
+    until(lambda: workers_of(endpoint) <= 1, "the good-byes of the others arrive")
+    seen = endpoint.statistics().result(PATIENCE)
     forgotten = time.monotonic_ns() - silent_since > LEASE_NS
     assert seen.workers == 1 or forgotten, "the one that was killed has not said good-bye"
     assert len(uses) <= seen.granted
@@ -185,5 +194,5 @@ def test_the_services_of_two_drivers_are_kept_apart(server: LimitServer) -> None
     for one in (server, other, server):
         address, _ = one.serve(Rate("5/s"), None)
         request: Any = Lease("w", paced=True, counted=False).request(1, 0)
-        assert connect(address).lease(request).result(10).permits == 1
+        assert connect(address).lease(request).result(PATIENCE).permits == 1
     other.close()

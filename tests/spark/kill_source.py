@@ -14,6 +14,7 @@ import flinkish.spark as fs
 from tests.spark.killed import put
 from tests.spark.sessions import LOCAL, session
 from tests.spark.sources import Paced
+from tests.spark.support import start
 
 
 def main(work: Path, count: int) -> None:
@@ -25,17 +26,13 @@ def main(work: Path, count: int) -> None:
     def write(frame: DataFrame, batch: int) -> None:
         put(work, f"{batch:05}", [row.n for row in frame.collect()])
 
-    query = (
-        spark.readStream.format("flinkish-source")
-        .load()
-        .writeStream.foreachBatch(write)
-        .option("checkpointLocation", str(work / "checkpoint"))
-        .start()
-    )
+    rows = spark.readStream.format("flinkish-source").load()
+    writer = rows.writeStream.foreachBatch(write)
+    query = start(writer.option("checkpointLocation", str(work / "checkpoint")))
     while query.isActive:
         query.awaitTermination(0.1)
-        rows = [json.loads(file.read_text()) for file in out.glob("*.json")]
-        if sum(map(len, rows)) >= count:
+        batches = [json.loads(file.read_text()) for file in out.glob("*.json")]
+        if sum(map(len, batches)) >= count:
             (work / "done").touch()
             query.stop()
     spark.stop()

@@ -69,8 +69,8 @@ class Paced(Numbers):
     So there are at least so many micro-batches, however long one takes.
     """
 
-    def __init__(self, end: int, out: str, each: int) -> None:
-        super().__init__(end, pause_s=0.001)
+    def __init__(self, end: int, out: str, each: int, pause_s: float = 0.001) -> None:
+        super().__init__(end, pause_s=pause_s)
         self.out, self.each = out, each
 
     def pause(self) -> None:

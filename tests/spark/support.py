@@ -18,6 +18,11 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from flinkish.common import Duration, OutputTag, WatermarkStrategy
 from flinkish.spark import DataStream, ProcessedStream, StateSettings
 
+# A query with state, or over a source function, starts a worker before its first batch and waits
+# 10 s for it, whatever one sets.  A machine that is busy enough takes longer; then it fails so.
+TOO_BUSY = "worker failed to connect back"
+ATTEMPTS = 5
+
 # Enough key groups for both partitions and for groups without rows; few enough to be quick.
 GROUPS = 6
 
@@ -103,16 +108,14 @@ def start(
     begun: Callable[[StreamingQuery], object] = lambda query: query.recentProgress,
 ) -> StreamingQuery:
     """A query that has ended, or gone through one micro-batch, or come to where it has begun."""
-    for attempt in range(5):
+    for attempt in range(ATTEMPTS):
         query = writer.start()
         try:
             while not begun(query) and not query.awaitTermination(0.1):
                 pass
             break
         except StreamingQueryException as error:
-            # Before its first batch a query starts a worker and waits 10 s for it, whatever one
-            # sets; a machine that is busy enough takes longer.
-            if "worker failed to connect back" not in str(error) or attempt == 4:
+            if TOO_BUSY not in str(error) or attempt == ATTEMPTS - 1:
                 raise
     return query
 

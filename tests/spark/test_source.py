@@ -3,7 +3,6 @@
 import json
 import random
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,9 @@ from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, Seri
 from flinkish.functions import SourceFunction
 from tests.spark.functions import Silence
 from tests.spark.killing import kill_now_and_then
-from tests.spark.sources import FailsAt, Forgetful, Numbers
+from tests.spark.sources import FailsAt, Forgetful, Numbers, Paced
 from tests.spark.support import start, timed
+from tests.waiting import until
 
 SCHEMA = "n bigint, text string"
 
@@ -38,17 +38,11 @@ class Sink:
 
 
 def run_until(spark: SparkSession, sink: Sink, checkpoint: Path, name: str, count: int) -> None:
-    query = (
-        spark.readStream.format(name)
-        .load()
-        .writeStream.foreachBatch(sink.write)
-        .option("checkpointLocation", str(checkpoint))
-        .start()
-    )
+    """Run a query until so many numbers have come; StreamingQueryException if it fails before."""
+    writer = spark.readStream.format(name).load().writeStream.foreachBatch(sink.write)
+    query = start(writer.option("checkpointLocation", str(checkpoint)))
     try:
-        deadline = time.monotonic() + 120
-        while len(sink.numbers) < count and time.monotonic() < deadline:
-            query.awaitTermination(0.05)
+        until(lambda: query.awaitTermination(0.05) or len(sink.numbers) >= count, seconds=600)
     finally:
         query.stop()
 
@@ -60,10 +54,14 @@ def forget_commit(checkpoint: Path, batch: int) -> None:
 
 
 def test_a_query_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
-    sink = Sink()
-    fs.register_source(spark, Numbers(300, pause_s=0.01), SCHEMA, name="numbers-in-parts")
+    sink, out = Sink(), tmp_path / "out"
+    # However late the first run is stopped, it does not come to the end.
+    source = Paced(300, str(out), each=250, pause_s=0.01)
+    fs.register_source(spark, source, SCHEMA, name="numbers-in-parts")
     run_until(spark, sink, tmp_path / "checkpoint", "numbers-in-parts", 50)
     before = dict(sink.batches)
+    out.mkdir()
+    (out / "stopped.json").touch()
     run_until(spark, sink, tmp_path / "checkpoint", "numbers-in-parts", 300)
     assert sink.numbers == list(range(300))
     assert len(sink.batches) > len(before) > 0
@@ -124,7 +122,7 @@ def test_times_and_operators(spark: SparkSession, tmp_path: Path) -> None:
     writer = stream.to_df().writeStream.foreachBatch(write)
     query = start(writer.option("checkpointLocation", str(tmp_path / "checkpoint")))
     try:
-        assert done.wait(120)
+        assert done.wait(600)
     finally:
         query.stop()
     assert {row.at % 1000 for row in alerts} == {0, Silence.PATIENCE % 1000}

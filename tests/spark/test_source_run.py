@@ -19,7 +19,7 @@ def running(source: Numbers, state: bytes = b"", capacity: int = 10) -> Iterator
     try:
         yield run
     finally:
-        run.cancel(10)
+        run.cancel(60)
 
 
 def take_all(run: SourceRun, count: int) -> list[tuple[list[int], int]]:
@@ -67,7 +67,7 @@ def test_the_end() -> None:
     with running(Numbers(5, waits=False)) as run:
         assert take_all(run, 5)[-1][1] == 5
         assert run.take(5, 0.01) == ([], b"5")
-        assert run.ended()
+        until(run.ended)
 
 
 def test_a_source_waits_for_room() -> None:
@@ -95,7 +95,7 @@ def test_what_was_emitted_in_a_hold_that_failed_is_not_handed_out() -> None:
 
         with pytest.raises(UserFunctionError, match="'numbers' failed in run: cannot") as caught:
             take_until_it_fails()
-        run.cancel(10)
+        run.cancel(60)
         assert isinstance(caught.value.__cause__, ValueError)
         assert seen == list(range(len(seen)))
         assert 7 not in seen
@@ -111,7 +111,11 @@ def test_a_source_is_told_of_finished_batches() -> None:
 def test_a_source_that_does_not_listen_is_shown() -> None:
     source: Any = Deaf(1)
     run = SourceRun(source, b"", "deaf", 10)
-    with pytest.raises(TaskCancellationError, match="'deaf' did not return") as caught:
-        run.cancel(0.05)
-    assert "release.wait()" in caught.value.stack
+
+    def stack() -> str:
+        with pytest.raises(TaskCancellationError, match="'deaf' did not return") as caught:
+            run.cancel(0.01)
+        return str(caught.value.stack)
+
+    until(lambda: "release.wait()" in stack(), "its thread waits, and is shown where")
     source.release.set()

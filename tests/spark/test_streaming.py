@@ -2,13 +2,15 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from tests.spark.functions import LATE, ODD, EveryState, Expiring, Silence
 from tests.spark.support import GROUPS, Source, by_key, run, start, timed
 from tests.spark.traffic import OUT, SCHEMA, check, expected, feed, random_batches
+from tests.waiting import until
 
 
 @pytest.mark.parametrize("order", ["arrival", "timestamp"])
@@ -47,15 +49,17 @@ def test_side_output_as_a_query_of_its_own(spark: SparkSession, tmp_path: Path) 
     )
     late = stream.get_side_output(LATE).to_df()
     assert late.columns == ["key", "at"]
-    writer = (
-        late.writeStream.format("memory")
-        .queryName("late_rows")
-        .option("checkpointLocation", str(tmp_path / "checkpoint"))
-    )
+    found: dict[int, list[Any]] = {}
+
+    def write(rows: DataFrame, batch: int) -> None:
+        found[batch] = [tuple(row) for row in rows.collect()]
+
+    writer = late.writeStream.foreachBatch(write)
+    writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
     start(writer.trigger(availableNow=True)).awaitTermination()
     _, given = expected(Silence(), batches, 500)
     wanted = [value for outputs in given for tag, value, _ in outputs if tag == "late"]
-    assert by_key(map(tuple, spark.table("late_rows").collect())) == by_key(wanted)
+    assert by_key(row for _, rows in sorted(found.items()) for row in rows) == by_key(wanted)
 
 
 def test_every_kind_of_state_with_values_that_grow_and_shrink(
@@ -88,8 +92,9 @@ def test_state_expires_by_the_time_of_the_batches(spark: SparkSession, tmp_path:
     )
 
     def wait(batch: int) -> None:
-        if batch == 1:
-            time.sleep(Expiring.LIFE_MS / 1000 + 0.5)
+        if batch == 1:  # whose time is before now; the next one's is not before all this is over
+            over = time.time() + Expiring.LIFE_MS / 1000
+            until(lambda: time.time() > over)
 
     outcome = run(stream, tmp_path / "checkpoint", after_batch=wait)
     last, count = None, 0

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -37,6 +36,7 @@ from tests.models.window_operator import WindowModel
 from tests.spark.support import GROUPS, Source, run, settings, start, timed
 from tests.spark.traffic import SCHEMA, feed, random_batches
 from tests.spark.windowed import LATE_ROWS, SPANS, Spans, expected
+from tests.waiting import until
 
 
 @pytest.mark.parametrize("counts", [None, 3])
@@ -246,13 +246,10 @@ def test_windows_on_the_clock_fire_without_data(spark: SparkSession, tmp_path: P
 
     writer = stream.foreach_batch(write).option("checkpointLocation", str(tmp_path / "checkpoint"))
     query = start(writer.trigger(processingTime="500 milliseconds"))
-    deadline = time.monotonic() + 240
     try:
-        while not any(found.values()) and query.isActive and time.monotonic() < deadline:
-            time.sleep(0.2)
+        until(lambda: query.awaitTermination(0.2) or any(list(found.values())), seconds=600)
     finally:
         query.stop()
-    assert query.exception() is None
     given = {batch: sorted(rows) for batch, rows in found.items() if rows}
     assert list(given.values()) == [[("a", [1, 3]), ("b", [2])]]
     assert min(given) > 0, "after the batch of the rows"

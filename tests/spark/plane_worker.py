@@ -35,7 +35,7 @@ class Site(RpcEndpoint, SiteGateway):
 
 
 def drive() -> None:
-    with ControlPlane(heartbeat_interval=20, heartbeat_timeout=2_000) as plane:
+    with ControlPlane(heartbeat_interval=20, heartbeat_timeout=600_000) as plane:
         sys.stdout.buffer.write(pickle.dumps(plane))
         sys.stdout.flush()
         sys.stdin.read()

@@ -6,28 +6,33 @@ import os
 import pickle
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from flinkish.common.errors import (
+    ConnectionLostError,
     RecipientUnreachableError,
     RpcConnectionError,
+    RpcTimeoutError,
 )
 from flinkish.rpc import TlsConfig
-from flinkish.spark.control_plane import ControlPlane, WorkerPlane
+from flinkish.spark.control_plane import ControlPlane, PlaneHandle, TaskPlane, WorkerPlane
+from flinkish.spark.control_plane import plane as plane_module
 from flinkish.spark.limits import Concurrency
 from flinkish.spark.limits.endpoint import PermitsEndpoint
 from flinkish.spark.limits.permits import LEASE_NS, PermitLedger
 from tests.forking import in_a_fork
 from tests.processes import freeze, piped, thaw
 from tests.racing import meanwhile
-from tests.spark.plane_worker import REQUEST, SiteGateway
+from tests.spark.plane_worker import REQUEST, Site, SiteGateway
 from tests.spark.test_plane_ledger import FIRST, attempt
-from tests.spark.test_plane_rpc import SOON, plane, worker
+from tests.spark.test_plane_rpc import HOUR_MS, SOON, patient, plane, worker
 from tests.waiting import until
 
 __all__ = ["plane", "worker"]
@@ -76,10 +81,69 @@ def test_a_driver_that_is_dead_or_frozen_ends_tasks(
 ) -> None:
     with process_of("drive", environment) as driver:
         assert driver.stdout is not None
-        worker = pickle.load(driver.stdout).worker()
+        handle = replace(pickle.load(driver.stdout), timeout_ms=2_000)
+        tasks: list[TaskPlane] = []
+
+        def begins() -> bool:
+            with suppress(RpcConnectionError):  # a machine that is busy enough takes longer
+                tasks.append(handle.worker().task("map", FIRST).open())
+            return bool(tasks)
+
+        until(begins)
+        driver.send_signal(how)
+        until(lambda: tasks[0].stopped)
         with pytest.raises(RpcConnectionError, match=r"is gone: it is silent for [\d.]+ s"):
-            go_on(worker, lambda: driver.send_signal(how))
-        assert worker.given_up
+            tasks[0].check()
+        assert tasks[0]._plane.given_up
+
+
+def test_a_worker_that_stood_still_itself_goes_on(plane: ControlPlane) -> None:
+    """What it had asked is late when it wakes up, all at once, and the driver is there (W4)."""
+    with replace(plane.handle(), interval_ms=HOUR_MS).worker().task("map", FIRST) as task:
+        worker = task._plane
+        sent_s = time.monotonic()
+        worker._heard_s -= worker._handle.timeout_ms / 1000  # so long did it sleep
+        for _ in range(3):
+            worker._miss(RpcTimeoutError("it is late"), sent_s)
+        assert not task.stopped
+        worker.beat().result(SOON)
+        worker._heard_s -= worker._handle.timeout_ms / 1000
+        worker._miss(RpcTimeoutError("it is late"), time.monotonic())
+        assert not task.stopped, "an answer has come meanwhile"
+    worker.close()
+
+
+def test_a_worker_that_is_gone_before_it_is_called_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver need not wait until it is silent for long."""
+    with ControlPlane(heartbeat_interval=HOUR_MS, heartbeat_timeout=2 * HOUR_MS) as plane:
+        lost: list[str] = []
+        plane.on_worker_lost(lost.append)
+        connecting: Future[Any] = Future()
+        monkeypatch.setattr(plane.service, "connect", lambda *how: connecting)
+        worker = plane.handle().worker()
+        with worker.task("map", FIRST):
+            assert len(plane.workers()) == 1
+            connecting.set_exception(ConnectionLostError("it has ended"))
+            until(lambda: lost == [worker.worker])
+            assert plane.workers() == []
+        worker.close()
+
+
+def test_what_takes_long_to_stop_does_not_fail_the_end_of_a_driver(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stopping: Future[None] = Future()
+
+    class Slow(Site):
+        def on_stop(self) -> Any:
+            return stopping
+
+    monkeypatch.setattr(plane_module, "_STOP_S", 0.01)
+    with ControlPlane() as plane:
+        Slow(plane.service, "slow").start()
+    assert plane.service.is_closed
+    stopping.set_result(None)
+    assert plane.service.close_async().exception(SOON) is None
 
 
 def test_certificates_travel_with_the_handle() -> None:
@@ -93,7 +157,7 @@ def test_certificates_travel_with_the_handle() -> None:
 
 @contextmanager
 def worker_process(
-    plane: ControlPlane, environment: dict[str, str]
+    plane: ControlPlane | PlaneHandle, environment: dict[str, str]
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A worker in a process of its own, which runs a task until it is told to end."""
     with process_of("work", environment) as process:
@@ -121,7 +185,7 @@ def test_a_worker_that_is_killed_is_gone_at_once(
     (info,) = plane.workers()
     assert info.pid == process.pid
     until(lambda: permits.statistics(0).held)
-    site: Any = plane.connect(info.worker, "site", SiteGateway).result(SOON)
+    site = patient(plane.connect(info.worker, "site", SiteGateway).result(SOON))
     under_way = [site.never() for _ in range(20)]
     assert site.pid().result(SOON) == process.pid
     lost: list[str] = []
@@ -144,7 +208,8 @@ def test_a_worker_that_is_frozen_is_gone_after_a_while_and_comes_back(
 ) -> None:
     with (
         ControlPlane(heartbeat_interval=20, heartbeat_timeout=1_000) as plane,
-        worker_process(plane, environment) as running,
+        # It has other things to do than to give the driver up, however long it takes to begin.
+        worker_process(replace(plane.handle(), timeout_ms=600_000), environment) as running,
     ):
         until(plane.workers)
         freeze(running)

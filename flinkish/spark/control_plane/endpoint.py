@@ -97,8 +97,12 @@ class PlaneEndpoint(RpcEndpoint, PlaneGateway):
         self.service.connect(address, WorkerGateway).add_done_callback(connected)
 
     def _connected(self, worker: str, connecting: Any) -> None:
-        if connecting.exception() is not None:
+        error = connecting.exception()
+        if isinstance(error, RpcTimeoutError):
             self._back.pop(worker, None)  # its next beat has us try again
+            return
+        if error is not None:
+            self._lose(worker, f"it cannot be called back: {error}")
             return
         self._back[worker] = connecting.result()
         self._watch(worker, connecting.result())
@@ -117,15 +121,18 @@ class PlaneEndpoint(RpcEndpoint, PlaneGateway):
         if isinstance(watch.exception(), RpcTimeoutError):
             self._watch(worker, gateway)
             return
-        self._forget(worker, "its connection is lost")
-        if self.ledger.lose(worker):
-            self._on_worker_lost(worker)
+        self._lose(worker, "its connection is lost")
 
     def _look_round(self) -> None:
         for worker in self.ledger.expire(monotonic_ms()):
             self._forget(worker, "it was silent for too long")
             self._on_worker_lost(worker)
         self.schedule_run_async(self._look_round, self._interval_ms)
+
+    def _lose(self, worker: str, why: str) -> None:
+        self._forget(worker, why)
+        if self.ledger.lose(worker):
+            self._on_worker_lost(worker)
 
     def _forget(self, worker: str, why: str) -> None:
         _LOG.info("worker %s is gone: %s", worker, why)

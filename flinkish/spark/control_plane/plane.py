@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import concurrent.futures
 import logging
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Literal, TypeVar
 
 from pyspark.sql import SparkSession
@@ -33,7 +35,7 @@ from flinkish.spark.control_plane.worker import WorkerPlane
 __all__ = ["ControlPlane"]
 
 _LOG = logging.getLogger("flinkish.spark.control_plane")
-_PATIENCE_MS = 10_000
+_PATIENCE_MS = 60_000  # with an endpoint of this process
 _STOP_S = 5.0  # for how long the end of a driver waits for it
 
 T = TypeVar("T")
@@ -191,9 +193,13 @@ class ControlPlane:
     # --- the end
 
     def close(self) -> None:
-        """End the service; tasks that still use the plane fail, and say so."""
+        """End the service; tasks that still use the plane fail, and say so.
+
+        What takes long to stop goes on to do so when this has returned.
+        """
         atexit.unregister(self.close)
-        self.service.close_async().exception(_STOP_S)
+        with suppress(concurrent.futures.TimeoutError):
+            self.service.close_async().exception(_STOP_S)
 
     def __enter__(self) -> ControlPlane:
         return self

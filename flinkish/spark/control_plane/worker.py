@@ -6,12 +6,16 @@ Invariants:
   W2  A beat is put together and sent in one hold of ``_lock``.  So the driver takes beats in the
       order of what they say, and a last report is not followed by an earlier one.
   W3  Who asks twice is told the same: beats are repeated where a connection was lost.
+  W4  The driver is silent if it left two beats unanswered, of which one was sent when the other was
+      missed already.  A single one, or several at once, are also missed where it is this process
+      that stood still.
 """
 
 from __future__ import annotations
 
 import atexit
 import logging
+import math
 import os
 import secrets
 import socket
@@ -26,6 +30,7 @@ from flinkish.common.errors import (
     RecipientUnreachableError,
     RpcConnectionError,
     RpcError,
+    RpcTimeoutError,
 )
 from flinkish.rpc import RpcAddress, RpcEndpoint, RpcGateway, RpcService
 from flinkish.spark.control_plane.attempts import Attempt, current_attempt
@@ -128,16 +133,22 @@ class WorkerPlane:
         self._tasks: list[TaskPlane] = []
         self._lock = threading.Lock()
         self._heard_s = time.monotonic()
+        self._missed_s = math.inf  # when the first beat since then was known to be missed
         self._watching = False
         self.service = RpcService(
-            self.worker, secret=handle.secret, tls=handle.tls, ask_timeout=handle.timeout_ms
+            self.worker,
+            secret=handle.secret,
+            tls=handle.tls,
+            ask_timeout=handle.timeout_ms,
+            connect_timeout=int(_CONNECT_S * 1000),
         )
         try:
-            connecting = self.service.connect(handle.address, PlaneGateway)
-            self._gateway: Any = connecting.result(_CONNECT_S)
+            connecting: Any = self.service.connect(handle.address, PlaneGateway)
+            self._gateway = connecting.result(_CONNECT_S)
         except Exception as error:
             self.service.close_async()
             raise RpcConnectionError(_unreachable(handle.address, error)) from error
+        self._beats: Any = self._gateway.with_timeout(handle.timeout_ms // 2)  # for two (W4)
         WorkerEndpoint(self, handle.interval_ms).start()
         atexit.register(self.service.close_async)
 
@@ -203,7 +214,8 @@ class WorkerPlane:
             if ended is not None:
                 tasks.append(ended[0])
                 reports.append(ended[0].report(ended[1]))
-            sent = self._gateway.beat(Beat(self._identity, reports, self.settings.version))
+            sent_s = time.monotonic()
+            sent = self._beats.beat(Beat(self._identity, reports, self.settings.version))
 
         def answered(answer: Any) -> None:
             error = answer.exception()
@@ -211,7 +223,7 @@ class WorkerPlane:
                 self._hear(answer.result(), tasks)
                 done.set_result(None)
             else:
-                self._miss(error)
+                self._miss(error, sent_s)
                 done.set_exception(error)
 
         sent.add_done_callback(answered)
@@ -220,19 +232,21 @@ class WorkerPlane:
     def _sync(self, ended: tuple[TaskPlane, bool] | None) -> None:
         """Beat until there is an answer, for as long as the driver may be silent."""
         until = time.monotonic() + self._handle.timeout_ms / 1000
+        over = False
         while True:
             try:
                 self.beat(ended).result()
                 return
-            except (RecipientUnreachableError, RpcConnectionError) as error:
-                if self.given_up or time.monotonic() + _AGAIN_S > until:
+            except (RecipientUnreachableError, RpcConnectionError, RpcTimeoutError) as error:
+                if self.given_up or over:
                     raise RpcConnectionError(_unreachable(self._handle.address, error)) from error
             except RpcError as error:
                 raise RpcConnectionError(_unreachable(self._handle.address, error)) from error
+            over = time.monotonic() + _AGAIN_S > until  # the next one is the last
             time.sleep(_AGAIN_S)
 
     def _hear(self, reply: BeatReply, tasks: list[TaskPlane]) -> None:
-        self._heard_s = time.monotonic()
+        self._heard_s, self._missed_s = time.monotonic(), math.inf
         if reply.settings is not None:
             self.settings.hear(reply.version, reply.settings)
         for task, verdict in zip(tasks, reply.verdicts, strict=True):
@@ -247,16 +261,19 @@ class WorkerPlane:
         def ended(watch: Any) -> None:
             self._watching = False
             if not self.given_up:
-                self._miss(watch.exception())
+                self._miss(watch.exception(), -math.inf)
 
         self._gateway.with_timeout(WATCH_MS).watch().add_done_callback(ended)
 
-    def _miss(self, error: BaseException) -> None:
+    def _miss(self, error: BaseException, sent_s: float) -> None:
+        """What was sent then is not answered: the driver is gone, or maybe only silent (W4)."""
         if _is_final(error):
             self.give_up("the driver has closed it")
             return
-        silence_s = time.monotonic() - self._heard_s
-        if silence_s * 1000 >= self._handle.timeout_ms:
+        now_s = time.monotonic()
+        self._missed_s = min(self._missed_s, now_s)
+        silence_s = now_s - self._heard_s
+        if sent_s >= self._missed_s and silence_s * 1000 >= self._handle.timeout_ms:
             self.give_up(f"it is silent for {silence_s:.1f} s ({error})")
 
     def give_up(self, reason: str) -> None:

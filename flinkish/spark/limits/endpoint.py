@@ -13,6 +13,8 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -96,7 +98,8 @@ class LimitServer:
 
     def close(self) -> None:
         """End all endpoints; workers that ask get nothing any more."""
-        self._service.close_async().exception(_STOP_S)
+        with suppress(FutureTimeoutError):  # what takes long to stop goes on to do so
+            self._service.close_async().exception(_STOP_S)
 
 
 # --- workers

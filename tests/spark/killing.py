@@ -8,8 +8,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
+from math import inf
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,6 +18,7 @@ from flinkish.common.elements import MIN_TIMESTAMP
 from tests.processes import LONGEST_S
 from tests.spark.conftest import worker_environment
 from tests.spark.killed import written
+from tests.waiting import until
 
 T = TypeVar("T")
 
@@ -39,12 +41,15 @@ def kill_now_and_then(
     """
     out, log = work / "out", work / "log"
     deaths = 0
+    sessions: list[int] = []
     while not (work / "done").exists():
         goal = written(out) + chance.randint(1, most)
         if deaths < kills:
             (work / "most").write_text(str(goal))
         else:
             (work / "most").unlink(missing_ok=True)
+            # What the last workers of the killed leave behind, this run can tidy up.
+            until(lambda: not any(map(_lives, sessions)), "the workers end", LONGEST_S)
         with log.open("a") as stderr:
             driver = subprocess.Popen(
                 [sys.executable, "-m", *program],
@@ -53,12 +58,13 @@ def kill_now_and_then(
                 stderr=stderr,
                 start_new_session=True,
             )
+        sessions.append(driver.pid)
         try:
             if deaths < kills:
-                wait(driver, lambda goal=goal: written(out) >= goal)
+                wait(driver, out, goal)
                 time.sleep(chance.random() * longest_s)
             else:
-                wait(driver, lambda: False)
+                wait(driver, out)
             assert driver.poll() in (None, 0), log.read_text()[-8000:]
         finally:
             deaths += driver.poll() is None
@@ -107,11 +113,24 @@ def _planned(checkpoint: Path) -> list[list[str]]:
     return [log.read_text().splitlines() for log in logs]
 
 
-def wait(driver: "subprocess.Popen[bytes]", until: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + LONGEST_S
-    while driver.poll() is None and not until():
+def wait(driver: "subprocess.Popen[bytes]", out: Path, goal: float = inf) -> None:
+    """Until the driver has written so many files, or has ended."""
+    seen, deadline = -1, 0.0
+    while driver.poll() is None and (now := written(out)) < goal:
+        if now > seen:
+            seen, deadline = now, time.monotonic() + LONGEST_S
         assert time.monotonic() < deadline, "the driver makes no progress"
         time.sleep(0.02)
+
+
+def _lives(session: int) -> bool:
+    """Whether there is a process left of a program, which began a session of its own."""
+    for process in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, _, its_session, *_ = process.read_text().rsplit(")", 1)[1].split()
+            if int(its_session) == session and state not in "ZX":
+                return True
+    return False
 
 
 def kill_session(driver: "subprocess.Popen[bytes]") -> None:

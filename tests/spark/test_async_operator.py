@@ -20,6 +20,7 @@ from flinkish.testing import OneInputStreamOperatorTestHarness
 from tests.spark import async_functions as calls
 from tests.spark.fake_batches import Feed, numbers
 from tests.spark.task_operators import NUMBERS
+from tests.waiting import until
 
 
 class Rig:
@@ -190,9 +191,21 @@ class Turnstile:
         self.events.append("close")
 
 
-@pytest.mark.parametrize("fn", [calls.square, calls.square_in_thread])
-def test_a_layer_lies_around_every_call(fn: Any) -> None:
+@pytest.mark.parametrize("threads", [False, True])
+def test_a_layer_lies_around_every_call(threads: bool) -> None:
+    """No call is done before as many were inside as may be."""
     layer = Turnstile(5)
+
+    async def square(row: Any) -> list[Any]:
+        while layer.most < 5:
+            await asyncio.sleep(0.001)
+        return await calls.square(row)
+
+    def square_in_thread(row: Any) -> list[Any]:
+        until(lambda: layer.most >= 5)
+        return calls.square_in_thread(row)
+
+    fn = square_in_thread if threads else square
     rig = Rig(fn, 300, capacity=100, layers=(layer,))
     assert rig.results() == [(n, n * n) for n in range(300)]
     assert layer.seen == 300

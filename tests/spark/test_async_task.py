@@ -15,6 +15,7 @@ from flinkish.spark.async_operator import AnswerBatchOperator, AnswerOperator
 from flinkish.spark.async_plan import AsyncPlan
 from flinkish.spark.task_plan import SideOutput
 from flinkish.spark.task_run import SparkTask, Subtask
+from flinkish.testing import TestProcessingTimeService
 from tests.spark import async_functions as calls
 from tests.spark.fake_batches import Feed, numbers
 from tests.spark.task_operators import NUMBERS
@@ -26,7 +27,9 @@ FAILED = OutputTag("failed")
 class Outcome:
     """What a task gave: rows of its outputs, and what it counted."""
 
-    def __init__(self, fn: Any, feed: Feed, on_error: Any = "fail", **settings: Any) -> None:
+    def __init__(
+        self, fn: Any, feed: Feed, on_error: Any = "fail", clock: Any = None, **settings: Any
+    ) -> None:
         kind: Any = AnswerOperator
         if "batch_size" in settings:
             kind = AnswerBatchOperator
@@ -51,7 +54,8 @@ class Outcome:
         self.rows: list[Any] = []
         self.failed: list[Any] = []
         self.counts: dict[str, int] = {}
-        self.batches = SparkTask(plan, feed, Subtask(partition=2)).run()
+        task = SparkTask(plan, feed, Subtask(partition=2), processing_time_service=clock)
+        self.batches = task.run()
         self.feed = feed
 
     def step(self) -> int:
@@ -151,6 +155,32 @@ def test_a_misfit_fails_the_task_and_is_shown_with_its_row() -> None:
     assert "given for Row(n=5), attempt 1" in "\n".join(caught.value.__notes__)
 
 
+class Picky:
+    """`calls.picky` for 12 rows; time passes when all calls have ended but the one that hangs."""
+
+    def __init__(self) -> None:
+        self.clock = TestProcessingTimeService()
+        self.clock.set_current_time(0)
+        self.ended = 0
+
+    async def __call__(self, row: Any) -> Any:
+        if row.n == 9:
+            while self.ended < 11:
+                await asyncio.sleep(0.001)
+            for _ in range(20):  # what came of them is on its way
+                await asyncio.sleep(0)
+            self.clock.advance(1_000)
+        try:
+            return await calls.picky(row)
+        finally:
+            self.ended += 1
+
+
+def picky(on_error: Any, **settings: Any) -> Outcome:
+    fn = Picky()
+    return outcome(fn, 12, on_error, clock=fn.clock, timeout=1_000, **settings)
+
+
 WRONG = {3: "ValueError", 5: "flinkish.common.errors.SchemaMismatchError"}
 WRONG |= {7: "flinkish.common.errors.ArgumentTypeError"}
 WRONG |= {9: "flinkish.common.errors.AsyncTimeoutError"}
@@ -159,7 +189,7 @@ RIGHT = [(n, n * n) for n in range(12) if n not in WRONG]
 
 @pytest.mark.parametrize("mode", ["ordered", "unordered"])
 def test_bad_rows_are_dropped_and_counted(mode: str) -> None:
-    found = outcome(calls.picky, 12, "drop", mode=mode, timeout=1_000)
+    found = picky("drop", mode=mode)
     assert sorted(found.rows) == RIGHT
     assert found.counts == {
         "rows": 12,
@@ -173,7 +203,7 @@ def test_bad_rows_are_dropped_and_counted(mode: str) -> None:
 
 
 def test_bad_rows_have_their_error_in_a_column() -> None:
-    found = outcome(calls.picky, 12, "column", mode="ordered", timeout=1_000)
+    found = picky("column", mode="ordered")
     assert [row[0] for row in found.rows] == list(range(12))
     for n, m, error in found.rows:
         if n in WRONG:
@@ -189,7 +219,7 @@ def test_bad_rows_have_their_error_in_a_column() -> None:
 
 
 def test_bad_rows_go_aside() -> None:
-    found = outcome(calls.picky, 12, FAILED, timeout=1_000)
+    found = picky(FAILED)
     assert sorted(found.rows) == RIGHT
     assert {n: error["type"] for n, error in found.failed} == WRONG
 

@@ -47,7 +47,7 @@ def resolve(address: tuple[str, int], *, unix: bool) -> list[Target]:
     host, port = address
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # the latter of what can be no name
         raise RpcConnectionError(f"cannot resolve {host!r}: {error}") from error
     targets: list[Target] = []
     for family, _, _, _, where in found:

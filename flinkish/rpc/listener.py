@@ -35,7 +35,7 @@ def bind(host: str, port: int, *, unix: bool) -> list[tuple[socket.socket, str |
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         sock = socket.socket(family, kind | socket.SOCK_NONBLOCK, protocol)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # the latter of what can be no name
         raise RpcConnectionError(f"cannot listen on {host}:{port}: {error}") from error
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

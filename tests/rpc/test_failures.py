@@ -96,12 +96,13 @@ def test_a_dead_port_and_the_patience_with_it() -> None:
     late.close().result(PATIENCE)
 
 
-def test_names_that_do_not_resolve() -> None:
+@pytest.mark.parametrize("name", ["no such host", "no..host"])
+def test_names_that_do_not_resolve(name: str) -> None:
     client = Transport(
         "client", Recorder(), secret=SECRET, tls="plaintext", connect_timeout=LONGEST_S * 1000
     )
-    with pytest.raises(RpcConnectionError, match=r"cannot resolve 'no such host'"):
-        client.dial(("no such host", 1)).result(LONGEST_S)
+    with pytest.raises(RpcConnectionError, match=f"cannot resolve '{name}'"):
+        client.dial((name, 1)).result(LONGEST_S)
     client.close().result(PATIENCE)
 
 
@@ -112,6 +113,13 @@ def test_a_port_that_is_taken() -> None:
         with pytest.raises(RpcConnectionError, match=rf"cannot listen on 127.0.0.1:{port}"):
             other.listen()
         other.close().result(PATIENCE)
+
+
+def test_a_host_that_is_no_name() -> None:
+    transport = Transport("x", Recorder(), secret=SECRET, host="no..host", tls="plaintext")
+    with pytest.raises(RpcConnectionError, match=r"cannot listen on no\.\.host:0"):
+        transport.listen()
+    transport.close().result(PATIENCE)
 
 
 def test_a_service_that_never_answers_the_handshake() -> None:

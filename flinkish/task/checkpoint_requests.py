@@ -88,7 +88,8 @@ class CheckpointRequests:
         """Take out the next request, and the ms that it is too early; None if it has to wait.
 
         Only a periodic one can be too early: it is refused (F.3).  One that nobody forces waits
-        while as many are pending as may be (F.2).
+        while as many are pending as may be (F.2).  A clock that was set back since the last one
+        makes nobody wait for longer than the pause.
         """
         if not self._queue:
             return None
@@ -98,7 +99,7 @@ class CheckpointRequests:
         del self._queue[0]
         early = 0
         if first.periodic and not first.forced and last_completion is not None:
-            early = max(last_completion + self._min_pause - now, 0)
+            early = min(max(last_completion + self._min_pause - now, 0), self._min_pause)
         return first, early
 
     def clear(self) -> list[CheckpointRequest]:

@@ -25,7 +25,7 @@ from flinkish.task import (
     StoredCheckpoint,
     TaskState,
 )
-from flinkish.task.checkpoint_requests import MAX_QUEUED
+from flinkish.task.checkpoint_requests import MAX_QUEUED, CheckpointRequest, CheckpointRequests
 from tests.task.bench import Bench, Task
 from tests.waiting import PATIENCE
 
@@ -220,6 +220,14 @@ def test_the_pause_between_checkpoints(bench: Any) -> None:
     assert one.clock.active_timer_timestamps == [1_120]
     one.clock.set_current_time(1_120)
     assert one.a.triggered == [1, 2, 3]
+
+
+def test_a_clock_that_is_set_back_lengthens_no_pause() -> None:
+    """F.3: else there would be no checkpoints for as long as it was set back."""
+    for pause in (0, 100):
+        requests, one = CheckpointRequests(1, pause), CheckpointRequest(0, 1, periodic=True)
+        requests.add(one)
+        assert requests.choose(5_000, pending=0, last_completion=3_600_000) == (one, pause)
 
 
 def test_the_first_periodic_checkpoint_comes_at_some_time(bench: Any) -> None:

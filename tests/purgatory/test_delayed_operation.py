@@ -72,12 +72,13 @@ def test_the_lock_is_held_over_try_action_try() -> None:
     """P.2, P.3 [testLockInTryCompleteElseWatch]: nobody else tries in between."""
     inside, others = threading.Event(), []
     operation = Operation()
+    purgatory().try_complete_else_watch(operation, ["key"])  # whose patience does not end
 
     def try_from_elsewhere() -> None:
         others.append(in_thread(operation.safe_try_complete))
         others.append(in_thread(operation.force_complete))
         inside.wait(0.05)
-        assert operation.tries == 1
+        assert operation.tries == 3
         assert operation.completions == 0
         assert all(thread.is_alive() for thread in others)
 
@@ -160,6 +161,8 @@ def test_waiters_get_the_lock_in_their_order() -> None:
     entered, go_on = threading.Event(), threading.Event()
 
     def hold(operation: Scripted) -> bool:
+        if operation.tries < 3:  # it comes into the purgatory, whose patience does not end
+            return False
         if not entered.is_set():
             entered.set()
             go_on.wait(PATIENCE)
@@ -168,6 +171,7 @@ def test_waiters_get_the_lock_in_their_order() -> None:
         return False
 
     operation = Scripted(attempt=hold)
+    purgatory().try_complete_else_watch(operation, ["key"])
     first = in_thread(operation.safe_try_complete)
     assert entered.wait(PATIENCE)
     waiting = []

@@ -30,7 +30,7 @@ from flinkish.spark.control_plane.handle import PlaneHandle
 from flinkish.spark.control_plane.ledger import PlaneLedger, WorkerInfo
 from flinkish.spark.control_plane.messages import CANCEL, DRAIN
 from flinkish.spark.control_plane.task import TaskPlane
-from flinkish.spark.control_plane.worker import WorkerPlane
+from flinkish.spark.control_plane.worker import CONNECT_MS, WorkerPlane
 
 __all__ = ["ControlPlane"]
 
@@ -74,7 +74,14 @@ class ControlPlane:
         interval, timeout = heartbeats(heartbeat_interval, heartbeat_timeout)
         secret = secrets.token_hex(32)
         found = _host_of(spark) if host is None else host
-        self.service = RpcService("flinkish-driver", host=found, port=port, secret=secret, tls=tls)
+        self.service = RpcService(
+            "flinkish-driver",
+            host=found,
+            port=port,
+            secret=secret,
+            tls=tls,
+            connect_timeout=CONNECT_MS,
+        )
         self._listeners: list[Callable[[str], object]] = []
         ledger = PlaneLedger(timeout)
         self._endpoint = PlaneEndpoint(self.service, ledger, interval, self._worker_lost)

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 __all__ = ["Settings", "WorkerPlane"]
 
 _LOG = logging.getLogger("flinkish.spark.control_plane")
-_CONNECT_S = 30.0
+CONNECT_MS = 30_000
 _AGAIN_S = 0.05  # between tries to reach a driver whose connection was lost
 
 Proxy = TypeVar("Proxy", bound=RpcGateway)
@@ -140,11 +140,11 @@ class WorkerPlane:
             secret=handle.secret,
             tls=handle.tls,
             ask_timeout=handle.timeout_ms,
-            connect_timeout=int(_CONNECT_S * 1000),
+            connect_timeout=CONNECT_MS,
         )
         try:
             connecting: Any = self.service.connect(handle.address, PlaneGateway)
-            self._gateway = connecting.result(_CONNECT_S)
+            self._gateway = connecting.result(CONNECT_MS / 1000)
         except Exception as error:
             self.service.close_async()
             raise RpcConnectionError(_unreachable(handle.address, error)) from error
@@ -170,7 +170,7 @@ class WorkerPlane:
         """A gateway to an endpoint that the driver runs on the plane's service."""
         driver = RpcAddress.parse(self._handle.address).service
         address = f"{driver}/user/rpc/{endpoint_id}"
-        return self.service.connect(address, gateway, fencing_token).result(_CONNECT_S)
+        return self.service.connect(address, gateway, fencing_token).result(CONNECT_MS / 1000)
 
     def close(self) -> None:
         """Leave the plane; who asks for this process's worker again gets a new one."""

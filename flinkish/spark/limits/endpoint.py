@@ -27,6 +27,7 @@ from flinkish.spark.limits.rate import Concurrency, Rate
 __all__ = ["LimitAddress", "LimitServer", "PermitsEndpoint", "PermitsGateway", "connect"]
 
 _STOP_S = 5.0  # for how long the end of a process waits for its services
+_CONNECT_MS = 30_000
 
 
 class PermitsGateway(FencedRpcGateway[str]):
@@ -83,7 +84,9 @@ class LimitServer:
 
     def __init__(self, host: str) -> None:
         self._secret = secrets.token_hex(32)
-        self._service = RpcService("flinkish-limits", host=host, secret=self._secret)
+        self._service = RpcService(
+            "flinkish-limits", host=host, secret=self._secret, connect_timeout=_CONNECT_MS
+        )
 
     def serve(
         self, rate: Rate | None, concurrency: Concurrency | None
@@ -108,7 +111,7 @@ _lock = threading.Lock()
 _clients: dict[tuple[int, str], RpcService] = {}  # by process and secret
 
 
-def connect(to: LimitAddress, timeout_s: float = 30.0) -> PermitsGateway:
+def connect(to: LimitAddress, timeout_s: float = _CONNECT_MS / 1000) -> PermitsGateway:
     """A gateway to a ledger; one service a process serves all that are at the same driver.
 
     RpcConnectionError if it is not there.
@@ -117,7 +120,12 @@ def connect(to: LimitAddress, timeout_s: float = 30.0) -> PermitsGateway:
     with _lock:
         service = _clients.get(mine)
         if service is None:
-            service = RpcService("flinkish-worker", secret=to.secret, tls=to.tls)
+            service = RpcService(
+                "flinkish-worker",
+                secret=to.secret,
+                tls=to.tls,
+                connect_timeout=_CONNECT_MS,
+            )
             _clients[mine] = service
             atexit.register(service.close_async)
     return service.connect(to.address, PermitsGateway, to.token).result(timeout_s)

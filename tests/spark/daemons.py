@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import socket
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,16 +12,10 @@ from pathlib import Path
 import pyspark
 
 from tests.spark.conftest import worker_environment
-from tests.waiting import until
+from tests.spark.patience import until
 
 HOST = "127.0.0.1"
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin/spark-class"
-
-
-def free_port() -> int:
-    with socket.create_server((HOST, 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
 
 
 @contextmanager
@@ -50,13 +44,18 @@ def daemon(log: Path, name: str, *arguments: str) -> Iterator[None]:
 @contextmanager
 def standalone(work: Path, *, cores: int, memory: str) -> Iterator[str]:
     """The address of a master that has one worker with so much to give."""
-    port = free_port()
-    master = f"spark://{HOST}:{port}"
     logs = work / "master.log", work / "worker.log"
     with ExitStack() as stack:
-        stack.enter_context(daemon(logs[0], "master.Master", "--port", str(port)))
+        stack.enter_context(daemon(logs[0], "master.Master", "--port", "0"))
+
+        def listens() -> re.Match[str] | None:
+            return re.search(r"Starting Spark master at (spark://\S+)", logs[0].read_text())
+
+        until(lambda: listens() is not None, "a master")
+        found = listens()
+        assert found is not None
         given = ("--cores", str(cores), "--memory", memory, "--work-dir", str(work / "executors"))
         # It tries again where the master is not there yet.
-        stack.enter_context(daemon(logs[1], "worker.Worker", *given, master))
+        stack.enter_context(daemon(logs[1], "worker.Worker", *given, found[1]))
         until(lambda: "Successfully registered with master" in logs[1].read_text(), "a worker")
-        yield master
+        yield found[1]

@@ -11,10 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import flinkish.spark as fs
+from tests.spark.patience import HEARTBEATS, until
 from tests.spark.plane_functions import waiting
 from tests.spark.sessions import session
 from tests.spark.test_control_plane import through
-from tests.waiting import until
 
 
 def main(master: str, work: Path) -> None:
@@ -22,7 +22,7 @@ def main(master: str, work: Path) -> None:
     settings = " ".join(f"--conf spark.{setting}" for setting in conf)
     os.environ["PYSPARK_SUBMIT_ARGS"] = f"{settings} pyspark-shell"
     spark = session(master, work)
-    with fs.ControlPlane(spark, heartbeat_interval=50) as plane, ThreadPoolExecutor(1) as pool:
+    with fs.ControlPlane(spark, **HEARTBEATS) as plane, ThreadPoolExecutor(1) as pool:
         lost: list[str] = []
         plane.on_worker_lost(lost.append)
         job = pool.submit(through(spark.range(0, 20, 1, 2), waiting(plane)).count)

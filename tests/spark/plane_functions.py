@@ -16,6 +16,7 @@ from pyspark import TaskContext
 
 from flinkish.rpc import RpcEndpoint, RpcGateway
 from flinkish.spark import ControlPlane
+from tests.spark.patience import SOON
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -44,7 +45,7 @@ def failing_once(plane: ControlPlane, how: Callable[[], Any]) -> Callable[[Batch
                 task.count("rows", batch.num_rows)
                 if bad:
                     task.count("rows", batch.num_rows)
-                    plane.worker().beat().result(60)
+                    plane.worker().beat().result(SOON)
                     how()
                 yield batch
 

@@ -21,9 +21,9 @@ import flinkish.spark as fs
 from flinkish.common.typeinfo import Types
 from flinkish.functions import KeyedProcessFunction
 from flinkish.state import ValueStateDescriptor
+from tests.spark.patience import HEARTBEATS, until
 from tests.spark.sessions import session
 from tests.spark.support import GROUPS, Source, iso, run, timed
-from tests.waiting import until
 
 KEYS = [f"k{n}" for n in range(20)]
 BATCHES = 2
@@ -85,7 +85,7 @@ def main(work: Path) -> None:
     source = Source(spark, work / "in", "key string, ts timestamp")
     for batch in range(BATCHES):
         source.add({"key": key, "ts": iso(1_000 * batch + n)} for n in range(3) for key in KEYS)
-    with fs.ControlPlane(spark, heartbeat_interval=50) as plane:
+    with fs.ControlPlane(spark, **HEARTBEATS) as plane:
 
         def wake_the_zombie(_: int) -> None:
             plane.set("go", True)

@@ -18,22 +18,23 @@ import flinkish.spark as fs
 from flinkish.common.errors import RecipientUnreachableError
 from tests.checkout import examples, says_what_it_says
 from tests.spark import plane_functions as functions
+from tests.spark.patience import HEARTBEATS, SOON, until
 from tests.spark.support import Source
-from tests.waiting import until
 
-SOON = 60
-
-
-@pytest.fixture
-def plane(spark: SparkSession) -> Iterator[fs.ControlPlane]:
-    with fs.ControlPlane(spark, heartbeat_interval=50) as plane:
-        yield plane
+HOUR_MS = 3_600_000
 
 
 @pytest.fixture
 def later() -> Iterator[Callable[..., Future[Any]]]:
     with ThreadPoolExecutor(2) as pool:
         yield pool.submit
+
+
+@pytest.fixture
+def plane(spark: SparkSession, later: Any) -> Iterator[fs.ControlPlane]:
+    """It ends first, and tasks that wait for it with it."""
+    with fs.ControlPlane(spark, **HEARTBEATS) as plane:
+        yield plane
 
 
 def through(frame: DataFrame, function: Any) -> DataFrame:
@@ -69,7 +70,7 @@ def test_who_runs_what_and_settings(
     until(lambda: sum(len(worker.tasks) for worker in plane.workers()) == 2)
     tasks = [task for worker in plane.workers() for task in worker.tasks]
     assert {(task.operator, task.partition) for task in tasks} == {("waiting", 0), ("waiting", 1)}
-    assert all(0 <= time.time() * 1000 - task.since_ms < 60_000 for task in tasks)
+    assert all(abs(time.time() * 1000 - task.since_ms) < HOUR_MS for task in tasks)
     plane.set("go", True)
     assert job.result(SOON) == 10
     assert plane.counters()["waiting"] == {0: {"rows_in": 5}, 1: {"rows_in": 5}}
@@ -102,7 +103,8 @@ def test_a_worker_that_is_killed(spark: SparkSession, plane: fs.ControlPlane, la
     until(victims)
     (victim,) = victims()
     site = plane.connect(victim, "site", functions.SiteGateway).result(SOON)
-    asked = [site.never() for _ in range(10)]
+    patient = site.with_timeout(HOUR_MS)  # type: ignore[attr-defined]
+    asked = [patient.never() for _ in range(10)]
     site.die()
     for future in asked:
         assert isinstance(future.exception(SOON), RecipientUnreachableError)
@@ -149,7 +151,7 @@ def test_cancel(spark: SparkSession, plane: fs.ControlPlane, later: Any) -> None
 
 
 def test_a_driver_that_is_gone(spark: SparkSession, later: Any) -> None:
-    plane = fs.ControlPlane(spark, heartbeat_interval=50)
+    plane = fs.ControlPlane(spark, **HEARTBEATS)
     job = later(through(spark.range(0, 10, 1, 2), functions.waiting(plane)).count)
     until(lambda: any(worker.tasks for worker in plane.workers()))
     plane.close()
@@ -190,7 +192,7 @@ def test_finish_a_stream(spark: SparkSession, plane: fs.ControlPlane, tmp_path: 
     query = start(frame, tmp_path / "checkpoint", processingTime="0 seconds")
     until(lambda: any(worker.tasks for worker in plane.workers()))
     finishing: list[int] = []
-    thread = threading.Thread(target=lambda: finishing.append(plane.finish(query)))
+    thread = threading.Thread(target=lambda: finishing.append(plane.finish(query, HOUR_MS)))
     thread.start()
     until(lambda: plane._call(lambda: plane._endpoint.ledger._orders))
     assert not finishing, "the micro-batch under way is waited for"

@@ -18,11 +18,11 @@ from flinkish.common.typeinfo import Types
 from flinkish.functions import Count, KeyedProcessFunction
 from flinkish.state import ValueStateDescriptor
 from flinkish.windowing import TumblingEventTimeWindows
+from tests.spark.patience import SOON, until
 from tests.spark.support import GROUPS, Source, by_key, iso, run, start, timed
-from tests.spark.test_control_plane import SOON, later, plane
+from tests.spark.test_control_plane import HOUR_MS, later, plane
 from tests.spark.two_streams import ABOVE, LIMITS, TOTALS, Above, Totals
 from tests.spark.two_streams import sources as two_sources
-from tests.waiting import until
 
 __all__ = ["later", "plane"]  # fixtures
 
@@ -165,7 +165,7 @@ def test_a_keyed_query_is_drained(
     plane.set("hold", True)
     query = counted.start(processingTime="0 seconds")
     until(lambda: total(plane) == 2)
-    finishing = later(plane.finish, query)
+    finishing = later(plane.finish, query, HOUR_MS)
     until(lambda: plane._call(lambda: plane._endpoint.ledger._orders))
     plane.set("hold", False)
     assert finishing.result(SOON) == 0, "the micro-batch under way, and none behind it"

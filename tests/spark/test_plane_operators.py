@@ -14,10 +14,10 @@ from flinkish.common.typeinfo import Types
 from flinkish.functions import KeyedProcessFunction
 from flinkish.state import ValueStateDescriptor
 from tests.spark import async_functions as calls
+from tests.spark.patience import SOON, until
 from tests.spark.support import GROUPS, Source, iso, run, timed
 from tests.spark.task_operators import ODD, Split
-from tests.spark.test_control_plane import SOON, later, plane
-from tests.waiting import until
+from tests.spark.test_control_plane import later, plane
 
 __all__ = ["later", "plane"]
 

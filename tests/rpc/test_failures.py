@@ -296,7 +296,7 @@ def test_who_only_knocks_does_not_keep_others_out_for_long(monkeypatch: pytest.M
                 return two.dial().peer is not None
             return False
 
-        until(is_let_in)
+        until(is_let_in, seconds=LONGEST_S)
         until(lambda: two.server.statistics().handshakes_refused >= 20)
         for sock in knocking:
             sock.close()

@@ -48,7 +48,7 @@ def lent(service: RpcService, gateway: CounterGateway) -> tuple[Any, list[BaseEx
 
     Who finds the I/O thread reading just then sleeps instead: it is called off, and another asks.
     """
-    for _ in range(30):
+    for _ in range(60):
         calm(service, gateway)
         before = loans(service)
         asked: Any = gateway.never()
@@ -62,7 +62,7 @@ def lent(service: RpcService, gateway: CounterGateway) -> tuple[Any, list[BaseEx
 
         thread = threading.Thread(target=wait)
         thread.start()
-        deadline = time.monotonic() + 1
+        deadline = time.monotonic() + 2
         while time.monotonic() < deadline:
             if loans(service) > before:
                 return asked, ends

@@ -49,7 +49,7 @@ def main(place: str, work: Path) -> None:
     numbers = spark.range(0, 40, 1, 2).withColumnRenamed("id", "n")
     calls = Observation("calls")
     called = fs.async_map(
-        numbers, picky, "n bigint, m bigint", on_error="drop", timeout=3000, observation=calls
+        numbers, picky, "n bigint, m bigint", on_error="drop", timeout=10_000, observation=calls
     )
     split = fs.run_task(numbers, Split(), "n bigint", side_outputs=[ODD])
     tasks = {

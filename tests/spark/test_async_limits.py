@@ -12,6 +12,7 @@ import flinkish.spark as fs
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
 from flinkish.functions import AsyncBatchFunction, AsyncRetryStrategy
 from flinkish.spark.call_layers import limit_layers
+from flinkish.spark.limits import permits
 from flinkish.spark.limits.layer import LimitLayer
 from tests.spark import limited_functions as calls
 from tests.spark.limit_world import most_in
@@ -34,7 +35,11 @@ def test_a_rate_holds_for_all_partitions(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("fn", [calls.timed, calls.timed_in_thread])
-def test_a_concurrency_holds_for_all_partitions(spark: SparkSession, fn: Any) -> None:
+def test_a_concurrency_holds_for_all_partitions(
+    spark: SparkSession, fn: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of workers that do not stand still for longer than a lease (P3)."""
+    monkeypatch.setattr(permits, "LEASE_NS", 600 * S)
     frame = fs.async_map(numbers(spark, 200, 4), fn, TIMES, concurrency=7)
     rows = frame.collect()
     assert sorted(row.n for row in rows) == list(range(200))

@@ -19,6 +19,7 @@ from flinkish.functions import AsyncRetryStrategy
 from tests.spark import async_functions as calls
 
 PAIRS = "n bigint, m bigint"
+HANGS = "10 seconds"  # the others take none, wherever the machine does not stand still
 
 
 def numbers(spark: SparkSession, count: int, partitions: int = 2) -> DataFrame:
@@ -67,7 +68,7 @@ def test_errors_in_a_column(spark: SparkSession) -> None:
         calls.picky,
         "n bigint, m bigint",
         on_error="column",
-        timeout="3 seconds",
+        timeout=HANGS,
     )
     assert found.schema.simpleString() == (
         "struct<n:bigint,m:bigint,error:struct<type:string,message:string,attempts:int>>"
@@ -87,7 +88,7 @@ def test_errors_that_are_dropped_are_counted(spark: SparkSession) -> None:
         calls.picky,
         PAIRS,
         on_error="drop",
-        timeout="3 seconds",
+        timeout=HANGS,
         observation=observation,
     )
     assert [row[0] for row in rows(found)] == [0, 1, 2, 4, 6, 8, 10, 11]
@@ -105,7 +106,7 @@ def test_errors_that_are_dropped_are_counted(spark: SparkSession) -> None:
 def test_errors_that_go_aside(spark: SparkSession) -> None:
     failed = OutputTag("failed")
     frame = numbers(spark, 12).withColumn("text", F.lit("kept"))
-    found = fs.async_map(frame, calls.picky, PAIRS, on_error=failed, timeout="3 seconds").persist()
+    found = fs.async_map(frame, calls.picky, PAIRS, on_error=failed, timeout=HANGS).persist()
     assert [row[0] for row in rows(found.to_df())] == [0, 1, 2, 4, 6, 8, 10, 11]
     aside = found.get_side_output(failed)
     assert aside.columns == ["n", "text", "error"]
@@ -117,7 +118,7 @@ def test_errors_that_go_aside(spark: SparkSession) -> None:
     }
     found.unpersist()
     typed = OutputTag("failed", "n bigint")
-    found = fs.async_map(frame, calls.picky, PAIRS, on_error=typed, timeout="3 seconds")
+    found = fs.async_map(frame, calls.picky, PAIRS, on_error=typed, timeout=HANGS)
     assert rows(found.get_side_output(typed)) == [(3,), (5,), (7,), (9,)]
 
 

@@ -21,6 +21,7 @@ from flinkish.common.errors import (
     UnsupportedOperationError,
 )
 from flinkish.operators import KeyedProcessOperator, ProcessOperator
+from tests.spark.patience import SOON, until
 from tests.spark.task_operators import (
     ODD,
     Count,
@@ -33,7 +34,6 @@ from tests.spark.task_operators import (
     Split,
     Threads,
 )
-from tests.waiting import until
 
 
 def numbers(spark: SparkSession, count: int, partitions: int = 2) -> DataFrame:
@@ -176,7 +176,7 @@ def test_a_job_that_is_cancelled(spark: SparkSession, tmp_path: Path) -> None:
     collecting = _collect_in_thread(frame)
     until(lambda: len(pids(tmp_path, "opened")) == 2)
     context.cancelJobGroup("cancelled")
-    collecting.join(60)
+    collecting.join(SOON)
     assert not collecting.is_alive()
     context.setLocalProperty("spark.jobGroup.id", "")
     until(lambda: not any(is_alive(pid) for pid in pids(tmp_path, "opened")))

@@ -189,11 +189,12 @@ cdef class Session(FrameSink):
         cdef RemoteAsk ask = RemoteAsk.__new__(RemoteAsk)
         ask.port = port
         ask.procedure = procedure
+        cdef uint64_t number
         port.deadlines.start(ask, port.timeout_ms)
         try:
-            self.enter(ask)
+            number = self.enter(ask)
             self.out.send_frame(
-                FRAME_OPEN, 0, 0, 0, ask.call, <const uint8_t*>PyBytes_AS_STRING(payload),
+                FRAME_OPEN, 0, 0, 0, number, <const uint8_t*>PyBytes_AS_STRING(payload),
                 PyBytes_GET_SIZE(payload), True, -1)
         except Exception as error:
             ask.settle(FUTURE_FAILED, error)
@@ -390,6 +391,7 @@ cdef class RemotePort(Port):
     cdef AskFuture _ask(self, Procedure procedure, tuple arguments, int64_t millis, bint wake):
         cdef RemoteAsk ask = RemoteAsk.__new__(RemoteAsk)
         cdef Route route = self._ready(procedure)
+        cdef uint64_t number
         payload = encode(procedure, arguments, self.address)
         ask.port = self
         ask.procedure = procedure
@@ -397,8 +399,8 @@ cdef class RemotePort(Port):
             ask.place = words().place()
         self.deadlines.start(ask, millis)
         try:
-            route.session.enter(ask)
-            self._send(route, procedure, FRAME_ASK, ask.call, payload, millis)
+            number = route.session.enter(ask)    # `ask.call` is none when its time is over already
+            self._send(route, procedure, FRAME_ASK, number, payload, millis)
         except Exception as error:
             if words().is_own_fault(error):
                 ask.settle(FUTURE_CANCELLED, None)

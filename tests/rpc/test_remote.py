@@ -169,8 +169,10 @@ def test_time_limits(server: RpcService, client: RpcService) -> None:
     assert gateway.add(1).result(SOON) == 1
 
 
-def test_a_time_limit_that_is_over_before_the_ask_is_sent(server: RpcService) -> None:
-    """S1 of rpc_remote.pxd: whoever stands still there leaves nothing under way."""
+def test_a_time_limit_that_is_over_before_the_ask_is_sent(
+    server: RpcService, caplog: pytest.LogCaptureFixture
+) -> None:
+    """S1 of rpc_remote.pxd: whoever stands still there leaves nothing under way, and asks."""
     asking = threading.get_ident()
 
     class Slow(RpcService):
@@ -182,12 +184,15 @@ def test_a_time_limit_that_is_over_before_the_ask_is_sent(server: RpcService) ->
     with Slow("slow", secret=SECRET) as client:
         stands_still = False
         counter, gateway = far(server, client)
+        impatient: Any = gateway
+        impatient = impatient.with_timeout(5)
         stands_still = True
-        assert isinstance(gateway.never_in(5).exception(SOON), RpcTimeoutError)
+        assert isinstance(impatient.fail("text").exception(SOON), RpcTimeoutError)
         assert client.statistics().asks_under_way == 0
         stands_still = False
         assert gateway.add(1).result(SOON) == 1
         assert counter.total == 1
+        assert "called by a tell" not in caplog.text
 
 
 def counter_address(server: RpcService) -> str:

@@ -112,7 +112,7 @@ class SystemTimer(Timer):
                 if pause == 0 and (room := self._wait_for_room(left)):
                     due = self._take_due(room)
                     if due is not None:
-                        self._make_ready(due)
+                        self._hand_over(due, even_if_full=True)
                         return True
                 if left == 0:
                     return False
@@ -157,13 +157,10 @@ class SystemTimer(Timer):
                     )
                     self._reaper.start()
 
-    def _hand_over(self, due: DueTasks) -> bool:
+    def _hand_over(self, due: DueTasks, *, even_if_full: bool = False) -> bool:
         """Let runners have tasks.  False, and nothing happens, when there is no room for them."""
-        return self._make_ready(due, if_there_is_room=True)
-
-    def _make_ready(self, due: DueTasks, *, if_there_is_room: bool = False) -> bool:
         with self._lock:
-            if if_there_is_room and self._in_flight >= HAND_OVER:
+            if self._in_flight >= HAND_OVER and not even_if_full:
                 return False
             self._ready.append(due)
             self._in_flight += len(due)

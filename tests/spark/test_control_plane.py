@@ -18,10 +18,8 @@ import flinkish.spark as fs
 from flinkish.common.errors import RecipientUnreachableError
 from tests.checkout import examples, says_what_it_says
 from tests.spark import plane_functions as functions
-from tests.spark.patience import HEARTBEATS, SOON, until
+from tests.spark.patience import HEARTBEATS, HOUR_MS, SOON, patient, until
 from tests.spark.support import Source
-
-HOUR_MS = 3_600_000
 
 
 @pytest.fixture
@@ -103,8 +101,7 @@ def test_a_worker_that_is_killed(spark: SparkSession, plane: fs.ControlPlane, la
     until(victims)
     (victim,) = victims()
     site = plane.connect(victim, "site", functions.SiteGateway).result(SOON)
-    patient = site.with_timeout(HOUR_MS)  # type: ignore[attr-defined]
-    asked = [patient.never() for _ in range(10)]
+    asked = [patient(site).never() for _ in range(10)]
     site.die()
     for future in asked:
         assert isinstance(future.exception(SOON), RecipientUnreachableError)

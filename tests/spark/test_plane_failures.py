@@ -22,17 +22,18 @@ from flinkish.common.errors import (
     RpcTimeoutError,
 )
 from flinkish.rpc import TlsConfig
+from flinkish.spark import services
 from flinkish.spark.control_plane import ControlPlane, PlaneHandle, TaskPlane, WorkerPlane
-from flinkish.spark.control_plane import plane as plane_module
 from flinkish.spark.limits import Concurrency
 from flinkish.spark.limits.endpoint import PermitsEndpoint
 from flinkish.spark.limits.permits import LEASE_NS, PermitLedger
 from tests.forking import in_a_fork
 from tests.processes import freeze, piped, thaw
 from tests.racing import meanwhile
+from tests.spark.patience import HOUR_MS, patient
 from tests.spark.plane_worker import REQUEST, Site, SiteGateway
 from tests.spark.test_plane_ledger import FIRST, attempt
-from tests.spark.test_plane_rpc import HOUR_MS, SOON, patient, plane, worker
+from tests.spark.test_plane_rpc import SOON, plane, worker
 from tests.waiting import until
 
 __all__ = ["plane", "worker"]
@@ -138,7 +139,7 @@ def test_what_takes_long_to_stop_does_not_fail_the_end_of_a_driver(
         def on_stop(self) -> Any:
             return stopping
 
-    monkeypatch.setattr(plane_module, "_STOP_S", 0.01)
+    monkeypatch.setattr(services, "_STOP_S", 0.01)
     with ControlPlane() as plane:
         Slow(plane.service, "slow").start()
     assert plane.service.is_closed

@@ -18,9 +18,9 @@ from flinkish.common.typeinfo import Types
 from flinkish.functions import Count, KeyedProcessFunction
 from flinkish.state import ValueStateDescriptor
 from flinkish.windowing import TumblingEventTimeWindows
-from tests.spark.patience import SOON, until
+from tests.spark.patience import HOUR_MS, SOON, until
 from tests.spark.support import GROUPS, Source, by_key, iso, run, start, timed
-from tests.spark.test_control_plane import HOUR_MS, later, plane
+from tests.spark.test_control_plane import later, plane
 from tests.spark.two_streams import ABOVE, LIMITS, TOTALS, Above, Totals
 from tests.spark.two_streams import sources as two_sources
 

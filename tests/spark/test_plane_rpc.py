@@ -26,22 +26,17 @@ from flinkish.rpc import FencedRpcEndpoint, FencedRpcGateway, RpcEndpoint, RpcGa
 from flinkish.spark.control_plane import ControlPlane, PlaneHandle, TaskPlane, WorkerPlane
 from flinkish.spark.control_plane import plane as plane_module
 from flinkish.spark.control_plane.attached import run_attached
+from tests.spark.patience import HOUR_MS
 from tests.spark.test_plane_ledger import FIRST, attempt
 from tests.waiting import until
 
 SOON = 60
-HOUR_MS = 3_600_000
 
 
 @pytest.fixture
 def plane() -> Iterator[ControlPlane]:
     with ControlPlane(heartbeat_interval=20, heartbeat_timeout=600_000) as plane:
         yield plane
-
-
-def patient(gateway: Any) -> Any:
-    """A gateway whose asks fail by nothing but what happens to those who are asked."""
-    return gateway.with_timeout(HOUR_MS)
 
 
 @pytest.fixture

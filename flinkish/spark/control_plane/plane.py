@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import atexit
-import concurrent.futures
 import logging
 import secrets
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, Literal, TypeVar
 
 from pyspark.sql import SparkSession
@@ -30,13 +28,13 @@ from flinkish.spark.control_plane.handle import PlaneHandle
 from flinkish.spark.control_plane.ledger import PlaneLedger, WorkerInfo
 from flinkish.spark.control_plane.messages import CANCEL, DRAIN
 from flinkish.spark.control_plane.task import TaskPlane
-from flinkish.spark.control_plane.worker import CONNECT_MS, WorkerPlane
+from flinkish.spark.control_plane.worker import WorkerPlane
+from flinkish.spark.services import CONNECT_MS, end
 
 __all__ = ["ControlPlane"]
 
 _LOG = logging.getLogger("flinkish.spark.control_plane")
 _PATIENCE_MS = 60_000  # with an endpoint of this process
-_STOP_S = 5.0  # for how long the end of a driver waits for it
 
 T = TypeVar("T")
 Proxy = TypeVar("Proxy", bound=RpcGateway)
@@ -205,8 +203,7 @@ class ControlPlane:
         What takes long to stop goes on to do so when this has returned.
         """
         atexit.unregister(self.close)
-        with suppress(concurrent.futures.TimeoutError):
-            self.service.close_async().exception(_STOP_S)
+        end(self.service)
 
     def __enter__(self) -> ControlPlane:
         return self

@@ -44,6 +44,7 @@ from flinkish.spark.control_plane.messages import (
     WorkerIdentity,
 )
 from flinkish.spark.control_plane.task import TaskPlane
+from flinkish.spark.services import CONNECT_MS
 
 if TYPE_CHECKING:
     from flinkish.spark.control_plane.handle import PlaneHandle
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
 __all__ = ["Settings", "WorkerPlane"]
 
 _LOG = logging.getLogger("flinkish.spark.control_plane")
-CONNECT_MS = 30_000
 _AGAIN_S = 0.05  # between tries to reach a driver whose connection was lost
 
 Proxy = TypeVar("Proxy", bound=RpcGateway)

@@ -13,8 +13,6 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeoutError
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -23,11 +21,9 @@ from flinkish.rpc.tls import TlsConfig
 from flinkish.spark.limits.messages import Grant, LeaseRequest
 from flinkish.spark.limits.permits import LimitStatistics, PermitLedger
 from flinkish.spark.limits.rate import Concurrency, Rate
+from flinkish.spark.services import CONNECT_MS, end
 
 __all__ = ["LimitAddress", "LimitServer", "PermitsEndpoint", "PermitsGateway", "connect"]
-
-_STOP_S = 5.0  # for how long the end of a process waits for its services
-_CONNECT_MS = 30_000
 
 
 class PermitsGateway(FencedRpcGateway[str]):
@@ -85,7 +81,7 @@ class LimitServer:
     def __init__(self, host: str) -> None:
         self._secret = secrets.token_hex(32)
         self._service = RpcService(
-            "flinkish-limits", host=host, secret=self._secret, connect_timeout=_CONNECT_MS
+            "flinkish-limits", host=host, secret=self._secret, connect_timeout=CONNECT_MS
         )
 
     def serve(
@@ -101,8 +97,7 @@ class LimitServer:
 
     def close(self) -> None:
         """End all endpoints; workers that ask get nothing any more."""
-        with suppress(FutureTimeoutError):  # what takes long to stop goes on to do so
-            self._service.close_async().exception(_STOP_S)
+        end(self._service)
 
 
 # --- workers
@@ -111,7 +106,7 @@ _lock = threading.Lock()
 _clients: dict[tuple[int, str], RpcService] = {}  # by process and secret
 
 
-def connect(to: LimitAddress, timeout_s: float = _CONNECT_MS / 1000) -> PermitsGateway:
+def connect(to: LimitAddress, timeout_s: float = CONNECT_MS / 1000) -> PermitsGateway:
     """A gateway to a ledger; one service a process serves all that are at the same driver.
 
     RpcConnectionError if it is not there.
@@ -124,7 +119,7 @@ def connect(to: LimitAddress, timeout_s: float = _CONNECT_MS / 1000) -> PermitsG
                 "flinkish-worker",
                 secret=to.secret,
                 tls=to.tls,
-                connect_timeout=_CONNECT_MS,
+                connect_timeout=CONNECT_MS,
             )
             _clients[mine] = service
             atexit.register(service.close_async)

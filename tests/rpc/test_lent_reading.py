@@ -27,6 +27,16 @@ def loans(service: RpcService) -> int:
     return sum(connection.reading.loans for connection in service.transport().connections())
 
 
+def lends(service: RpcService, before: int, seconds: float) -> bool:
+    """Whether a thread that waits reads within so long, and not the I/O thread just then."""
+    deadline = time.monotonic() + seconds
+    while loans(service) <= before:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.001)
+    return True
+
+
 def until_lent(service: RpcService, act: Callable[[], object]) -> None:
     """Do it until a thread that waited read: the I/O thread may be reading just then instead."""
     before = loans(service)
@@ -62,11 +72,8 @@ def lent(service: RpcService, gateway: CounterGateway) -> tuple[Any, list[BaseEx
 
         thread = threading.Thread(target=wait)
         thread.start()
-        deadline = time.monotonic() + 2
-        while time.monotonic() < deadline:
-            if loans(service) > before:
-                return asked, ends
-            time.sleep(0.001)
+        if lends(service, before, 2):
+            return asked, ends
         asked.cancel()
         thread.join(SOON)
     pytest.fail("no thread that waited read")
@@ -204,9 +211,7 @@ def test_a_signal_interrupts_a_reader(server: RpcService, client: RpcService) ->
         raise Alarm
 
     def ring(before: int) -> None:
-        deadline = time.monotonic() + 1
-        while loans(client) == before and time.monotonic() < deadline:
-            time.sleep(0.001)
+        lends(client, before, 1)
         signal.pthread_kill(myself, signal.SIGALRM)  # this thread reads, or else sleeps
 
     def interrupted() -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import tests
-from tests.processes import LONGEST_S
+from tests.processes import ran
 from tests.waiting import PATIENCE, until
 
 pytest.importorskip("aiohttp")
@@ -45,14 +45,7 @@ def test_it_is_killed_and_pays_for_the_rest(tmp_path: Path, environment: dict[st
     # once that half of the tickets, of which the server says that they are done, are in the ledger.
     options = ["--tickets", "1200", "--rate", "60", "--latency-ms", "40", "--threads", "4"]
     options += ["--race-s", "1", "--capacity", "40"]
-    done = subprocess.run(
-        [sys.executable, str(DEMO / "main.py"), *options, "--out", str(out)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=LONGEST_S,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = ran(str(DEMO / "main.py"), *options, "--out", str(out), env=environment)
     assert "Killed with SIGKILL" in done.stdout
     assert "Right: 1,200 tickets have their answer once" in done.stdout
     assert "s to go; tried again" in done.stdout, "progress, a line now and then"

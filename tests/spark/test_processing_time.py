@@ -7,6 +7,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from flinkish.datastream.functions import KeyedProcessFunction
+from tests.processes import LONGEST_S
 from tests.spark.support import GROUPS, Source, iso, start, timed
 from tests.waiting import until
 
@@ -50,7 +51,7 @@ def test_timers_fire_without_data(spark: SparkSession, tmp_path: Path) -> None:
     writer = stream.foreach_batch(write).option("checkpointLocation", str(tmp_path / "checkpoint"))
     query = start(writer.trigger(processingTime="1 second"))
     try:
-        until(lambda: query.awaitTermination(0.2) or len(found) >= 5, seconds=600)
+        until(lambda: query.awaitTermination(0.2) or len(found) >= 5, seconds=LONGEST_S)
     finally:
         query.stop()
     clock = sorted((row.key, row.at, row.now) for _, row in found if row.domain != "EVENT_TIME")

@@ -14,6 +14,7 @@ import flinkish.spark as fs
 from flinkish.common import Types
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, SerializationError
 from flinkish.functions import SourceFunction
+from tests.processes import LONGEST_S
 from tests.spark.functions import Silence
 from tests.spark.killing import kill_now_and_then
 from tests.spark.sources import FailsAt, Forgetful, Numbers, Paced
@@ -42,7 +43,7 @@ def run_until(spark: SparkSession, sink: Sink, checkpoint: Path, name: str, coun
     writer = spark.readStream.format(name).load().writeStream.foreachBatch(sink.write)
     query = start(writer.option("checkpointLocation", str(checkpoint)))
     try:
-        until(lambda: query.awaitTermination(0.05) or len(sink.numbers) >= count, seconds=600)
+        until(lambda: query.awaitTermination(0.05) or len(sink.numbers) >= count, seconds=LONGEST_S)
     finally:
         query.stop()
 
@@ -122,7 +123,7 @@ def test_times_and_operators(spark: SparkSession, tmp_path: Path) -> None:
     writer = stream.to_df().writeStream.foreachBatch(write)
     query = start(writer.option("checkpointLocation", str(tmp_path / "checkpoint")))
     try:
-        assert done.wait(600)
+        assert done.wait(LONGEST_S)
     finally:
         query.stop()
     assert {row.at % 1000 for row in alerts} == {0, Silence.PATIENCE % 1000}

@@ -33,6 +33,7 @@ from flinkish.windowing import (
     TumblingProcessingTimeWindows,
 )
 from tests.models.window_operator import WindowModel
+from tests.processes import LONGEST_S
 from tests.spark.support import GROUPS, Source, run, settings, start, timed
 from tests.spark.traffic import SCHEMA, feed, random_batches
 from tests.spark.windowed import LATE_ROWS, SPANS, Spans, expected
@@ -247,7 +248,7 @@ def test_windows_on_the_clock_fire_without_data(spark: SparkSession, tmp_path: P
     writer = stream.foreach_batch(write).option("checkpointLocation", str(tmp_path / "checkpoint"))
     query = start(writer.trigger(processingTime="500 milliseconds"))
     try:
-        until(lambda: query.awaitTermination(0.2) or any(list(found.values())), seconds=600)
+        until(lambda: query.awaitTermination(0.2) or any(list(found.values())), seconds=LONGEST_S)
     finally:
         query.stop()
     given = {batch: sorted(rows) for batch, rows in found.items() if rows}

@@ -31,12 +31,13 @@ from flinkish.common.errors import (
 from flinkish.rpc.handshake import Handshake, PeerInfo
 from flinkish.rpc.inflow import Inflow
 from flinkish.rpc.io_thread import IoThread, TimerHandle
-from flinkish.rpc.tls import TlsSession
+from flinkish.rpc.tls import TlsSession, is_tls
 
 __all__ = ["Connection", "ConnectionOwner"]
 
 LINGER = 1.0  # seconds in which the peer of a closing connection must take in something
 REASON_LIMIT = 2000  # characters of a farewell
+RECORD_START = 5  # bytes at the start of a stream that tell TLS from frames
 FOR_GOOD = 1  # the call field of the GOODBYE of a service that ends
 
 
@@ -93,6 +94,7 @@ class Connection(Inflow):
         self._owner = owner
         self._farewell: TimerHandle | None = None
         self._goodbye = ""
+        self._start = b""
         self._ending: RpcError | None = None
 
     def __repr__(self) -> str:
@@ -194,15 +196,18 @@ class Connection(Inflow):
 
     def _cut_early(self, data: bytes) -> None:
         """The same while it is not sure whom we talk to: frame by frame."""
-        self._count_early(len(data))
-        if self._tls is None and self._cutter.frames == 0 and data[0] in b"\x15\x16":
-            raise HandshakeError(
-                f"{self.address} speaks TLS and this service does not (see its parameter tls)"
-            )
+        if self._tls is None and len(self._start) < RECORD_START:
+            self._start += data[: RECORD_START - len(self._start)]
+            if is_tls(self._start):
+                raise HandshakeError(
+                    f"{self.address} speaks TLS and this service does not (see its parameter tls)"
+                )
         while data:
             self._cutter.cut(data, self._sink)
-            data = data[len(data) - self._cutter.left :]
-            if self._handshake is not None:
+            taken = len(data) - self._cutter.left
+            data = data[taken:]
+            if self._handshake is not None:  # else they are frames of the session
+                self._count_early(taken)
                 for kind, _, payload in self._cutter.take_control():
                     self._on_handshake(kind, payload)
 

@@ -20,9 +20,24 @@ from pathlib import Path
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import HandshakeError, IllegalArgumentError, MissingDependencyError
 
-__all__ = ["TlsConfig", "TlsSession"]
+__all__ = ["TlsConfig", "TlsSession", "is_tls"]
 
 PEM = "-----BEGIN"
+ALERT, HANDSHAKE = 0x15, 0x16  # types of the first record of either side
+LARGEST_RECORD = (1 << 14) + 2048  # bytes of a record of any version
+
+
+def is_tls(start: bytes) -> bool:
+    """Whether a stream that starts so is one of TLS, and no frame of the handshake.
+
+    A record starts with its type, its version 3.1 to 3.4 and its length.  The third byte decides:
+    it is the third of a frame's length, too, and 0 there, since a frame of the handshake has at
+    most ``CONTROL_LIMIT`` bytes.
+    """
+    if len(start) < 3 or start[0] not in (ALERT, HANDSHAKE) or start[1] != 3:
+        return False
+    length = int.from_bytes(start[3:5], "big") if len(start) >= 5 else 1
+    return 1 <= start[2] <= 4 and 0 < length <= LARGEST_RECORD
 
 
 @contextmanager

@@ -7,8 +7,11 @@ flight, where checks walk stale lists; its SystemTimer 86–87 ns for an add and
 
 from __future__ import annotations
 
+import gc
+import random
 import threading
 import time
+from collections import deque
 from typing import ClassVar
 
 import numpy as np
@@ -69,6 +72,52 @@ class Purgatory:
         for operation, names in zip(self.operations, self.keys, strict=True):
             home.try_complete_else_watch(operation, names)
             operation.force_complete()
+
+
+class SteadyPurgatory:
+    """A server under way: each request makes an operation, and one of those in flight completes.
+
+    The operation that completes is the oldest, or any, as answers come in another order; its memory
+    has left the processor's caches, which in `Purgatory` it has not.  With `collector` Python's
+    garbage collector runs as it does by default: it walks all operations in flight.
+    """
+
+    params: ClassVar = [[1, 3], ["oldest", "any"], [False, True]]
+    param_names: ClassVar = ["keys", "completes", "collector"]
+    number = 1
+    repeat = (3, 10, 20.0)
+    warmup_time = 0
+    in_flight = 100_000
+
+    def setup(self, keys: int, completes: str, collector: bool) -> None:
+        self.home = DelayedOperationPurgatory("bench")
+        held = []
+        for first in range(0, self.in_flight * keys, keys):
+            operation, names = Waiting(DELAY_MS), tuple(range(first, first + keys))
+            self.home.try_complete_else_watch(operation, names)
+            held.append((operation, names))
+        if completes == "any":
+            random.Random(SEED).shuffle(held)
+        self.held = deque(held)
+        start = self.in_flight * keys
+        firsts = range(start, start + OPERATIONS * keys, keys)
+        self.keys = [tuple(range(first, first + keys)) for first in firsts]
+        if not collector:
+            gc.disable()
+
+    def teardown(self, keys: int, completes: str, collector: bool) -> None:
+        gc.enable()
+        self.home.shutdown()
+
+    def time_request_and_answer(self, keys: int, completes: str, collector: bool) -> None:
+        home, held = self.home, self.held
+        for names in self.keys:
+            operation = Waiting(DELAY_MS)
+            home.try_complete_else_watch(operation, names)
+            held.append((operation, names))
+            operation, names = held.popleft()
+            operation.ready = True
+            home.check_and_complete(names[0])
 
 
 class Task(TimerTask):

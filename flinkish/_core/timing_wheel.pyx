@@ -26,12 +26,14 @@ from flinkish._core.wheel cimport (
     wheel_cancel, wheel_cancel_many, wheel_holds, wheel_init, wheel_release, wheel_trim,
 )
 from flinkish._core.wheel_arguments cimport (
-    is_int64s, read_expiration, read_int64, read_limit, unequal_rows,
+    as_int64s, is_int64s, read_expiration, read_int64, read_limit, unequal_rows,
 )
 from flinkish._core.wheel_check cimport wheel_fault
 from flinkish._core.wheel_clock cimport (
     wheel_collect, wheel_free, wheel_next_bucket, wheel_next_expiration, wheel_put_back, wheel_time,
 )
+
+from flinkish._core.wheel_lists cimport wheel_ask_for_payload
 
 cdef extern from "Python.h":
     bint PyLong_CheckExact(object value)
@@ -162,19 +164,20 @@ cdef class TimingWheel:
     def add_many(self, expirations, payloads):
         """Add timers in the order of the rows, all or none; their handles as an int64 array.
 
-        Two int64 arrays are added without the GIL.  Other sequences will do.
+        Two int64 arrays, or lists of such ints, are added without the GIL.  Others will do.
         """
         cdef Py_buffer times, numbers, handles
         cdef Py_ssize_t rows
         cdef int status
-        if not is_int64s(expirations) or not is_int64s(payloads):
+        moments, values = as_int64s(expirations), as_int64s(payloads)
+        if not is_int64s(moments) or not is_int64s(values):
             return self._add_each(expirations, payloads)
-        rows = len(expirations)
-        if len(payloads) != rows:
-            raise ValueError(unequal_rows(rows, len(payloads)))
+        rows = len(moments)
+        if len(values) != rows:
+            raise ValueError(unequal_rows(rows, len(values)))
         result = np.empty(rows, np.int64)
-        PyObject_GetBuffer(expirations, &times, PyBUF_C_CONTIGUOUS)
-        PyObject_GetBuffer(payloads, &numbers, PyBUF_C_CONTIGUOUS)
+        PyObject_GetBuffer(moments, &times, PyBUF_C_CONTIGUOUS)
+        PyObject_GetBuffer(values, &numbers, PyBUF_C_CONTIGUOUS)
         PyObject_GetBuffer(result, &handles, PyBUF_C_CONTIGUOUS)
         with nogil:
             pthread_mutex_lock(&self._lock)
@@ -198,6 +201,7 @@ cdef class TimingWheel:
         cdef size_t cancelled = 0
         cdef bint plain = False
         cdef Py_ssize_t row
+        handles = as_int64s(handles)
         if not is_int64s(handles):
             handles = np.array([read_int64(handle, "a handle") for handle in handles], np.int64)
         PyObject_GetBuffer(handles, &view, PyBUF_C_CONTIGUOUS)
@@ -342,6 +346,7 @@ cdef class TimingWheel:
         self._enter()
         objects = <PyObject*>self._objects
         for row in range(due.count):
+            wheel_ask_for_payload(&self._wheel, &due, row)
             # Numbers first: making one may fail, and then nothing has been moved.
             index = due.index[row]
             if self._wheel.state[index] & 1 == 0:

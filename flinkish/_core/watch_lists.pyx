@@ -7,6 +7,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from flinkish._core.delayed cimport WatchRef
 from flinkish._core.delayed_lock cimport HELD
+from flinkish._core.id_set cimport set_count
 from flinkish._core.watch_shard cimport Shard
 
 cdef enum:
@@ -65,6 +66,11 @@ cdef class WatchLists(OperationHome):
             with cython.critical_section(self):
                 self.entered += 1
         try:
+            if len(<tuple>keys) > 1:
+                for key in <tuple>keys:
+                    hashed = hash(key)
+                    index = <uint32_t>(<uint64_t>hashed % SHARDS)
+                    (<Shard>self.shards[index])._ask_for_key(hashed)
             for key in <tuple>keys:
                 hashed = hash(key)
                 index = <uint32_t>(<uint64_t>hashed % SHARDS)
@@ -90,6 +96,12 @@ cdef class WatchLists(OperationHome):
         cdef uint32_t i
         cdef WatchRef* watch
         cdef object dropped
+        cdef int step
+        if operation.watch_count > 1:
+            for step in range(3):
+                for i in range(first, operation.watch_count):
+                    watch = &operation.watches[i - 1] if i != 0 else &operation.watch
+                    (<Shard>self.shards[watch.shard])._ask_for_node(watch.node, step)
         for i in range(first, operation.watch_count):
             watch = &operation.watches[i - 1] if i != 0 else &operation.watch
             dropped = (<Shard>self.shards[watch.shard])._unlink(watch.node, operation)
@@ -152,7 +164,7 @@ cdef class WatchLists(OperationHome):
         cdef Shard shard
         cdef Py_ssize_t count = 0
         for shard in self.shards:
-            count += shard.live_entries
+            count += set_count(&shard.found)
         return count
 
     def _trim(self):

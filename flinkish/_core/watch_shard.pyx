@@ -2,8 +2,17 @@
 
 cimport cython
 from libc.stdint cimport uint64_t
-from libc.string cimport memset
 
+from flinkish._core.id_set cimport (
+    set_capacity,
+    set_count,
+    set_entries,
+    set_erase,
+    set_home,
+    set_index,
+    set_reserve,
+    set_take,
+)
 from flinkish._core.memory cimport (
     mix64,
     segment_init,
@@ -12,7 +21,12 @@ from flinkish._core.memory cimport (
     segment_reserve,
 )
 
+cdef extern from *:
+    void prefetch "__builtin_prefetch"(const void* at) noexcept nogil
+
 cdef extern from "Python.h":
+    ctypedef struct PyListObject:
+        void** ob_item
     int PyObject_RichCompareBool(object one, object other, int op) noexcept
 
 cdef enum:
@@ -28,6 +42,11 @@ cdef inline bint _plain(object one, object other) noexcept:
     return kind is type(other) and (kind is str or kind is int or kind is bytes)
 
 
+cdef inline uint32_t _short(Py_hash_t hash) noexcept:
+    """The hash of a key in the set: the shard was chosen by other bits of it."""
+    return <uint32_t>mix64(<uint64_t>hash)
+
+
 @cython.final
 cdef class Shard:
     """Keys and their watchers; every method that touches them is a critical section."""
@@ -35,14 +54,14 @@ cdef class Shard:
     def __cinit__(self):
         segment_init(&self.nodes)
         segment_init(&self.entries)
-        segment_init(&self.buckets)
+        segment_init(&self.found)
         self.operations = [None]
         self.keys = [None]
 
     def __dealloc__(self):
         segment_release(&self.nodes)
         segment_release(&self.entries)
-        segment_release(&self.buckets)
+        segment_release(&self.found)
 
     # --- within a critical section
 
@@ -53,25 +72,31 @@ cdef class Shard:
         `same` is a key that is known to be equal, `others` those known not to be.  With `doubt`
         the answer is an entry whose key has to be compared, outside.
         """
-        cdef WatchEntry* entries = <WatchEntry*>self.entries.base
-        cdef uint32_t at
+        cdef uint64_t* places = set_entries(&self.found)
+        cdef uint32_t capacity = set_capacity(&self.found)
+        cdef uint32_t short = _short(hash), place, at
         cdef object found
         doubt[0] = False
-        if self.mask == 0:
+        if capacity == 0:
             return 0
-        at = (<uint32_t*>self.buckets.base)[mix64(<uint64_t>hash) & self.mask]
-        while at != 0:
-            if entries[at].hash == hash:
+        place = set_home(short, capacity)
+        while places[place] != 0:
+            if <uint32_t>(places[place] >> 32) == short:
+                at = <uint32_t>places[place] - 1
                 found = self.keys[at]
                 if found is key or found is same:
                     return at
                 if _plain(found, key):
                     if PyObject_RichCompareBool(found, key, EQUAL) == 1:
                         return at
-                elif others is None or not _among(others, found):
+                elif (<WatchEntry*>self.entries.base)[at].hash == hash and (
+                    others is None or not _among(others, found)
+                ):
                     doubt[0] = True
                     return at
-            at = entries[at].chain
+            place += 1
+            if place == capacity:
+                place = 0
         return 0
 
     cdef int _reserve(self) except -1:
@@ -81,31 +106,14 @@ cdef class Shard:
             segment_raise(segment_reserve(&self.nodes, nodes * sizeof(WatchNode)))
         if self.free_entry == 0:
             segment_raise(segment_reserve(&self.entries, entries * sizeof(WatchEntry)))
-        if self.live_entries >= self.mask:
-            self._rehash(max(8, (self.mask + 1) * 2))
-        return 0
-
-    cdef int _rehash(self, uint32_t size) except -1:
-        cdef WatchEntry* entries = <WatchEntry*>self.entries.base
-        cdef uint32_t* buckets
-        cdef uint32_t at, bucket
-        segment_raise(segment_reserve(&self.buckets, size * sizeof(uint32_t)))
-        buckets = <uint32_t*>self.buckets.base
-        memset(buckets, 0, size * sizeof(uint32_t))
-        self.mask = size - 1
-        for at in range(1, <uint32_t>len(self.keys)):
-            if entries[at].count != 0:
-                bucket = mix64(<uint64_t>entries[at].hash) & self.mask
-                entries[at].chain = buckets[bucket]
-                buckets[bucket] = at
+        segment_raise(set_reserve(&self.found, set_count(&self.found) + 1))
         return 0
 
     cdef object _free_node(self, uint32_t node):
         """Take a node out of its list; what was its key's last reference here, or None."""
         cdef WatchNode* nodes = <WatchNode*>self.nodes.base
-        cdef uint32_t at = nodes[node].entry
+        cdef uint32_t at = nodes[node].entry, short
         cdef WatchEntry* entry = <WatchEntry*>self.entries.base + at
-        cdef uint32_t* link
         cdef object key = None
         if nodes[node].prev != 0:
             nodes[nodes[node].prev].next = nodes[node].next
@@ -122,18 +130,50 @@ cdef class Shard:
         self.live_nodes -= 1
         entry.count -= 1
         if entry.count == 0:
-            link = (<uint32_t*>self.buckets.base) + (mix64(<uint64_t>entry.hash) & self.mask)
-            while link[0] != at:
-                link = &(<WatchEntry*>self.entries.base)[link[0]].chain
-            link[0] = entry.chain
+            short = _short(entry.hash)
+            set_erase(&self.found, set_index(&self.found, short, at))
             key = self.keys[at]
             self.keys[at] = None
-            entry.chain = self.free_entry
+            entry.head = self.free_entry
             self.free_entry = at
-            self.live_entries -= 1
         return key
 
     # --- critical sections
+
+    cdef int _ask_for_key(self, Py_hash_t hash) noexcept:
+        """Have the processor fetch what a search for this hash looks at first."""
+        cdef uint32_t capacity
+        with cython.critical_section(self):
+            capacity = set_capacity(&self.found)
+            if capacity != 0:
+                prefetch(set_entries(&self.found) + set_home(_short(hash), capacity))
+        return 0
+
+    cdef int _ask_for_node(self, uint32_t node, int step) noexcept:
+        """Have the processor fetch what `_unlink` needs; what a step reads, the one before named."""
+        cdef WatchNode* nodes
+        cdef WatchEntry* entries
+        cdef uint32_t at
+        with cython.critical_section(self):
+            if node >= <uint32_t>len(self.operations):
+                return 0
+            nodes = <WatchNode*>self.nodes.base
+            entries = <WatchEntry*>self.entries.base
+            if step == 0:
+                prefetch(&nodes[node])
+                prefetch(&(<PyListObject*>self.operations).ob_item[node])
+                return 0
+            at = nodes[node].entry
+            if at == 0:
+                return 0
+            if step == 1:
+                prefetch(&entries[at])
+                prefetch(&(<PyListObject*>self.keys).ob_item[at])
+            else:
+                at = set_home(_short(entries[at].hash), set_capacity(&self.found))
+                prefetch(set_entries(&self.found) + at)
+                prefetch((<PyListObject*>self.keys).ob_item[nodes[node].entry])
+        return 0
 
     cdef uint32_t _link(self, object key, Py_hash_t hash, DelayedOperation operation) except? 0:
         """Watch `operation` under `key`; its node, or 0 when the shard is closed."""
@@ -183,21 +223,24 @@ cdef class Shard:
 
     cdef uint32_t _new_entry(self, object key, Py_hash_t hash) noexcept:
         cdef uint32_t at = self.free_entry
+        cdef uint32_t short = _short(hash)
+        cdef uint32_t capacity = set_capacity(&self.found)
+        cdef uint32_t place = set_home(short, capacity)
         cdef WatchEntry* entry
-        cdef uint32_t* bucket
         if at != 0:
-            self.free_entry = (<WatchEntry*>self.entries.base)[at].chain
+            self.free_entry = (<WatchEntry*>self.entries.base)[at].head
             self.keys[at] = key
         else:
             at = <uint32_t>len(self.keys)
             self.keys.append(key)
         entry = <WatchEntry*>self.entries.base + at
-        bucket = (<uint32_t*>self.buckets.base) + (mix64(<uint64_t>hash) & self.mask)
         entry.hash = hash
-        entry.chain = bucket[0]
         entry.head = entry.tail = entry.count = 0
-        bucket[0] = at
-        self.live_entries += 1
+        while set_entries(&self.found)[place] != 0:
+            place += 1
+            if place == capacity:
+                place = 0
+        set_take(&self.found, place, short, at)
         return at
 
     cdef object _unlink(self, uint32_t node, DelayedOperation operation):
@@ -254,8 +297,8 @@ cdef class Shard:
             if self.live_nodes == 0 and len(self.operations) > KEPT:
                 segment_release(&self.nodes)
                 segment_release(&self.entries)
-                segment_release(&self.buckets)
-                self.free_node = self.free_entry = self.mask = 0
+                segment_release(&self.found)
+                self.free_node = self.free_entry = 0
                 self.operations, operations = operations, self.operations
                 self.keys, keys = keys, self.keys
 
@@ -263,26 +306,28 @@ cdef class Shard:
         """Raise AssertionError unless the invariants hold.  O(n)."""
         cdef WatchNode* nodes = <WatchNode*>self.nodes.base
         cdef WatchEntry* entries = <WatchEntry*>self.entries.base
-        cdef uint32_t bucket, at, node, prev, count, chained = 0, linked = 0
-        for bucket in range(self.mask + 1 if self.mask else 0):
-            at = (<uint32_t*>self.buckets.base)[bucket]
-            while at != 0:
-                chained += 1
-                assert mix64(<uint64_t>entries[at].hash) & self.mask == bucket, "wrong bucket"
-                assert hash(self.keys[at]) == entries[at].hash, "wrong hash"
-                node, prev, count = entries[at].head, 0, 0
-                while node != 0:
-                    count += 1
-                    assert nodes[node].entry == at, "a node in a strange list"
-                    assert nodes[node].prev == prev, "a node does not know who is before it"
-                    assert self.operations[node] is not None, "a node without operation"
-                    prev, node = node, nodes[node].next
-                assert count > 0, "an empty list"
-                assert entries[at].tail == prev, "a tail that is not the last"
-                assert entries[at].count == count, "a wrong length"
-                linked += count
-                at = entries[at].chain
-        assert chained == self.live_entries, "entries got lost"
+        cdef uint64_t* places = set_entries(&self.found)
+        cdef uint32_t place, at, node, prev, count, linked = 0
+        for place in range(set_capacity(&self.found)):
+            if places[place] == 0:
+                continue
+            at = <uint32_t>places[place] - 1
+            assert <uint32_t>(places[place] >> 32) == _short(entries[at].hash), "a wrong place"
+            assert set_index(&self.found, _short(entries[at].hash), at) == place, "out of reach"
+            assert hash(self.keys[at]) == entries[at].hash, "wrong hash"
+            node, prev, count = entries[at].head, 0, 0
+            while node != 0:
+                count += 1
+                assert nodes[node].entry == at, "a node in a strange list"
+                assert nodes[node].prev == prev, "a node does not know the one before it"
+                assert self.operations[node] is not None, "a node without operation"
+                prev, node = node, nodes[node].next
+            assert count > 0, "an empty list"
+            assert entries[at].tail == prev, "a tail that is not the last"
+            assert entries[at].count == count, "a wrong length"
+            linked += count
+        keys = sum(key is not None for key in self.keys)
+        assert keys <= set_count(&self.found), "a key is held for no entry"
         assert linked == self.live_nodes, "nodes got lost"
         held = sum(operation is not None for operation in self.operations)
         assert held == linked, "operations are held for no node"

@@ -9,14 +9,13 @@ from libc.string cimport memmove, memset
 
 from flinkish._core.memory cimport segment_init, segment_release, segment_reserve
 from flinkish._core.wheel_lists cimport (
-    wheel_buckets, wheel_ctz, wheel_empty_bucket, wheel_lessen, wheel_link, wheel_prefetch,
+    AHEAD, wheel_buckets, wheel_ctz, wheel_empty_bucket, wheel_lessen, wheel_link, wheel_prefetch,
     wheel_retire, wheel_tick, wheel_unlink, wheel_vacate,
 )
 
 cdef enum:
     FIRST_TIMERS = 64
     KEPT = 1 << 16      # bytes that an empty wheel may keep
-    AHEAD = 12          # rows of a batch between asking for memory and using it
 
 
 # --- life and room ----------------------------------------------------------------------------

@@ -15,4 +15,7 @@ cdef size_t read_limit(object limit) except? 0
 # Whether it is a contiguous array of int64 with one dimension, ready to be read in C.
 cdef bint is_int64s(object values) except -1
 
+# A list of ints of 64 bits as such an array; anything else as it is.
+cdef object as_int64s(object values)
+
 cdef str unequal_rows(Py_ssize_t expirations, Py_ssize_t payloads)

@@ -68,6 +68,29 @@ cdef bint is_int64s(object values) except -1:
     return fits
 
 
+cdef object as_int64s(object values):
+    """A list of ints of 64 bits as an array; anything else as it is."""
+    cdef Py_buffer view
+    cdef Py_ssize_t row = 0, rows
+    cdef int overflow = 0
+    if type(values) is not list:
+        return values
+    rows = len(<list>values)
+    numbers = np.empty(rows, np.int64)
+    PyObject_GetBuffer(numbers, &view, PyBUF_C_CONTIGUOUS)
+    try:
+        for value in <list>values:
+            if row == rows or not PyLong_CheckExact(value):
+                return values
+            (<int64_t*>view.buf)[row] = PyLong_AsLongLongAndOverflow(value, &overflow)
+            if overflow != 0:
+                return values
+            row += 1
+    finally:
+        PyBuffer_Release(&view)
+    return numbers if row == rows else values
+
+
 cdef str unequal_rows(Py_ssize_t expirations, Py_ssize_t payloads):
     return (
         f"payloads has {payloads} rows and expirations has {expirations}: equally many are needed"

@@ -6,13 +6,10 @@ from libc.stdlib cimport realloc
 
 from flinkish._core.wheel cimport WHEEL_UNLINKED
 from flinkish._core.wheel_lists cimport (
-    wheel_bucket_tick, wheel_ctz, wheel_empty_bucket, wheel_first_bucket, wheel_lessen, wheel_link,
-    wheel_prefetch, wheel_retire, wheel_summary, wheel_summary_bit, wheel_tick, wheel_vacate,
-    wheel_word,
+    AHEAD, wheel_bucket_tick, wheel_ctz, wheel_empty_bucket, wheel_first_bucket, wheel_lessen,
+    wheel_link, wheel_prefetch, wheel_retire, wheel_summary, wheel_summary_bit, wheel_tick,
+    wheel_vacate, wheel_word,
 )
-cdef enum:
-    AHEAD = 16      # rows between asking for memory and using it
-
 
 cdef int64_t wheel_time(const Wheel* wheel, uint64_t tick) noexcept nogil:
     cdef uint64_t most = <uint64_t>INT64_MAX - <uint64_t>wheel.start

@@ -5,6 +5,10 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from flinkish._core.wheel cimport WHEEL_UNLINKED, Wheel
+from flinkish._core.wheel_clock cimport WheelSlots
+
+cdef enum:
+    AHEAD = 12          # rows of a batch between asking for memory and using it
 
 cdef extern from *:
     """
@@ -15,6 +19,15 @@ cdef extern from *:
     int wheel_ctz(uint64_t x) noexcept nogil           # number of the lowest bit set
     int wheel_high_bit(uint64_t x) noexcept nogil      # number of the highest bit set
     void wheel_prefetch(const void* address) noexcept nogil
+
+
+cdef inline void wheel_ask_for_payload(
+    const Wheel* wheel, const WheelSlots* due, size_t row
+) noexcept nogil:
+    """Have the processor fetch what will be read of the timer AHEAD rows after this one."""
+    if row + AHEAD < due.count:
+        wheel_prefetch(&wheel.state[due.index[row + AHEAD]])
+        wheel_prefetch(&wheel.payload[due.index[row + AHEAD]])
 
 
 cdef inline size_t wheel_buckets(const Wheel* wheel) noexcept nogil:

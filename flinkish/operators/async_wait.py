@@ -32,6 +32,7 @@ from flinkish.common.errors import (
     IllegalStateError,
     UnsupportedOperationError,
 )
+from flinkish.common.futures import complete, shared_future
 from flinkish.common.notes import add_note, shortened
 from flinkish.functions.async_retry import AsyncRetryStrategy
 from flinkish.mailbox import MailboxExecutor
@@ -214,7 +215,7 @@ class AsyncWaitOperator(StreamOperator):
         if self.is_available():
             return _READY
         if self._room.done():
-            self._room = Future()
+            self._room = shared_future()
         return self._room
 
     def process_element(self, record: StreamRecord) -> None:
@@ -318,7 +319,7 @@ class AsyncWaitOperator(StreamOperator):
             self._arrivals.post()
         self._timers.settle()
         if not self._room.done() and self.is_available():
-            self._room.set_result(None)
+            complete(self._room, None)
 
     def _refill(self) -> None:
         """Use the room there is for what waits outside of the queue."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import Future
 from typing import Any
 
 from flinkish.common.durations import DurationLike
 from flinkish.common.errors import ArgumentTypeError, FutureTimeoutError
+from flinkish.common.futures import fail
 from flinkish.purgatory.delayed_operation import DelayedOperation
 from flinkish.purgatory.later import CompletesLater
 
@@ -69,10 +70,8 @@ class DelayedFuture(DelayedOperation):
         """Fail what is pending, then call back."""
         for future in self.futures:
             if not future.done() and not future.running():
-                try:
-                    future.set_exception(
-                        FutureTimeoutError(f"the future was not done within {self.delay_ms} ms")
-                    )
-                except InvalidStateError:
-                    continue  # it was done in this very moment
+                fail(
+                    future,
+                    FutureTimeoutError(f"the future was not done within {self.delay_ms} ms"),
+                )
         self.callback()

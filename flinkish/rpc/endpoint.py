@@ -72,6 +72,7 @@ class RpcEndpoint(RpcGateway):
         self._executor: MainThreadExecutor | None = None
         self._resources: list[Closeable] | None = []
         self._terminated: RpcFuture[None] = RpcFuture()
+        self._terminated.set_running_or_notify_cancel()  # it has several holders: none cancels it
         self._inbox: Inbox = service.start_server(
             self,
             uuid.uuid4().hex if endpoint_id is None else endpoint_id,

@@ -339,6 +339,7 @@ class RpcService:
             if self._closed is not None:
                 return self._closed
             closed = self._closed = RpcFuture()
+            closed.set_running_or_notify_cancel()  # callers share it: none cancels it
             inboxes = [*self._inboxes.values()]
         left = len(inboxes)
         failures: list[BaseException] = []

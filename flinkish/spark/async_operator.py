@@ -8,6 +8,7 @@ from typing import Any
 
 from flinkish.common.elements import StreamRecord, Watermark
 from flinkish.common.errors import RejectedExecutionError
+from flinkish.common.futures import complete
 from flinkish.operators import OperatorEnvironment, Output
 from flinkish.operators.async_batch import AsyncBatchWaitOperator
 from flinkish.operators.async_calls import AsyncCall
@@ -158,7 +159,7 @@ class AnswerOperator(AsyncWaitOperator):
 
     def _look_for_room(self) -> None:
         if not self._room.done() and self.is_available():
-            self._room.set_result(None)
+            complete(self._room, None)
 
 
 class AnswerBatchOperator(AnswerOperator, AsyncBatchWaitOperator):

@@ -29,6 +29,7 @@ import pyarrow as pa
 
 from flinkish._core.records import RecordReader
 from flinkish.common.elements import StreamElement, StreamRecord
+from flinkish.common.futures import complete, shared_future
 from flinkish.task import InputStatus
 
 __all__ = ["BatchReader", "RowInput"]
@@ -66,7 +67,7 @@ class BatchReader:
         self._rows = self._bytes = 0
         self._ended = self._closed = False
         self._error: BaseException | None = None
-        self._available: Future[None] = Future()
+        self._available: Future[None] = shared_future()
         self._thread = threading.Thread(target=self._run, name=f"{name}-reader", daemon=True)
 
     def start(self) -> None:
@@ -95,7 +96,7 @@ class BatchReader:
         """Done as soon as there is a batch, the end or an error."""
         with self._changed:
             if not self._has_news() and self._available.done():
-                self._available = Future()
+                self._available = shared_future()
             return self._available
 
     def close(self, patience_ms: int) -> bool:
@@ -145,7 +146,7 @@ class BatchReader:
                 self._bytes += batch.nbytes
             news, self._available = self._available, _READY
         if not news.done():
-            news.set_result(None)
+            complete(news, None)
 
     def _has_news(self) -> bool:
         return bool(self._waiting) or self._ended or self._error is not None

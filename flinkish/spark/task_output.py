@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from flinkish.common.elements import StreamElement, StreamRecord
 from flinkish.common.errors import IllegalArgumentError
+from flinkish.common.futures import complete, shared_future
 from flinkish.common.output_tag import OutputTag
 from flinkish.spark.task_encoders import Encoder
 
@@ -144,7 +145,7 @@ class TaskOutput:
             self._since = None
         self._due = False
         if not self._room.done():
-            self._room.set_result(None)
+            complete(self._room, None)
 
     def _batch(self) -> pa.RecordBatch:
         waiting, self._waiting = self._waiting, []
@@ -180,5 +181,5 @@ class TaskOutput:
             return
         if not self._due:
             self._due = True
-            self._room = Future()
+            self._room = shared_future()
         self._ask()

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 from flinkish.common.elements import CheckpointBarrier, StreamElement
 from flinkish.common.errors import CheckpointError, IllegalStateError
+from flinkish.common.futures import complete, fail, shared_future
 from flinkish.task.checkpoint_types import CheckpointFailureReason
 
 __all__ = ["AlignmentAborted", "BarrierAlignment"]
@@ -52,7 +53,7 @@ class BarrierAlignment:
         self.arrived: set[int] = set()
         self.blocked: set[int] = set()
         self._target = 0
-        self._all: Future[None] = Future()
+        self._all: Future[None] = shared_future()
 
     @property
     def is_overtaking(self) -> bool:
@@ -67,7 +68,7 @@ class BarrierAlignment:
             self.current_id = barrier.id
             self.pending = replace(barrier, unaligned=False)
             self._target = len(self._open)
-            self._all = Future()
+            self._all = shared_future()
         elif barrier.id < self.current_id or self.pending is None:
             return told
         if barrier.unaligned:
@@ -91,8 +92,8 @@ class BarrierAlignment:
             return []
         told = self._abort(_Reason.CHECKPOINT_DECLINED_SUBSUMED)
         self.current_id = checkpoint_id
-        self._all = Future()
-        self._all.set_exception(_error(checkpoint_id, reason))
+        self._all = shared_future()
+        fail(self._all, _error(checkpoint_id, reason))
         return [*told, AlignmentAborted(checkpoint_id, reason)]
 
     def on_end(self, channel: int) -> list[StreamElement]:
@@ -128,7 +129,7 @@ class BarrierAlignment:
             return []
         barrier = self.pending
         self._over()
-        self._all.set_result(None)
+        complete(self._all, None)
         return [] if barrier.unaligned else [barrier]
 
     def _abort(self, reason: CheckpointFailureReason) -> list[StreamElement]:
@@ -136,7 +137,7 @@ class BarrierAlignment:
         if barrier is None:
             return []
         self._over()
-        self._all.set_exception(_error(barrier.id, reason))
+        fail(self._all, _error(barrier.id, reason))
         return [] if barrier.unaligned else [AlignmentAborted(barrier.id, reason)]
 
     def _over(self) -> None:

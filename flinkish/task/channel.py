@@ -5,6 +5,7 @@ Invariants, under ``_lock``:
       nor end.  ``_writable`` likewise only if the queue was full and is not half empty yet.
   C2  Futures are completed after the lock was given back: their callbacks may call in again.
       Who completes one has taken it out of its place under the lock, so it is done by one thread.
+  C3  Both ends may have several waiters, so no waiter can cancel what the others wait for.
 Hence no wake-up is lost: whoever finds nothing gets a future of that same state, and whoever
 changes the state completes that very future.
 """
@@ -24,6 +25,7 @@ from flinkish.common.elements import (
     StreamRecord,
 )
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, IllegalStateError
+from flinkish.common.futures import complete, shared_future
 from flinkish.common.output_tag import OutputTag
 from flinkish.task.element_io import InputStatus, StopMode
 
@@ -54,7 +56,7 @@ class ElementChannel:
         self._data_end: InputStatus | None = None  # still to be read
         self._late: deque[StreamElement] = deque()  # behind it
         self._data_ended = self._ended = False
-        self._readable: Future[None] = Future()
+        self._readable: Future[None] = shared_future()
         self._writable: Future[None] = _READY
         self._watcher: Callable[[CheckpointBarrier], object] | None = None
         self.side_outputs: dict[OutputTag, list[StreamRecord]] = {}
@@ -71,7 +73,7 @@ class ElementChannel:
             self._elements.clear()
             room = self._make_room()
         if room is not _READY:
-            room.set_result(None)
+            complete(room, None)
         return elements
 
     def _make_room(self) -> Future[None]:
@@ -92,10 +94,10 @@ class ElementChannel:
             else:
                 self._elements.append(element)
             if len(self._elements) >= self.capacity and self._writable is _READY:
-                self._writable = Future()
+                self._writable = shared_future()
             news, self._readable = self._readable, _READY
         if news is not _READY:
-            news.set_result(None)
+            complete(news, None)
         if type(element) is CheckpointBarrier and not late:
             self._announce(element)
 
@@ -121,7 +123,7 @@ class ElementChannel:
             elements.remove(barrier)
             room = self._make_room()
         if room is not _READY:
-            room.set_result(None)
+            complete(room, None)
         return before
 
     def _end(self, mode: StopMode, more_follows: bool) -> None:
@@ -133,7 +135,7 @@ class ElementChannel:
             self._ended = self._ended or not more_follows
             news, self._readable = self._readable, _READY
         if news is not _READY:
-            news.set_result(None)
+            complete(news, None)
 
     def _poll_end(self) -> StreamElement | InputStatus:
         """What is behind the elements.  Under the lock."""
@@ -153,14 +155,14 @@ class ElementChannel:
             if not self._elements:
                 end = self._poll_end()
                 if end is InputStatus.NOTHING_AVAILABLE and self._readable is _READY:
-                    self._readable = Future()
+                    self._readable = shared_future()
                 return end
             element = self._elements.popleft()
             if self._writable is _READY:
                 return element
             room = self._make_room()
         if room is not _READY:
-            room.set_result(None)
+            complete(room, None)
         return element
 
 
@@ -192,7 +194,7 @@ class ChannelInput:
         channel = self._channel
         with channel._lock:
             if channel._readable is _READY and not channel._is_readable():
-                channel._readable = Future()
+                channel._readable = shared_future()
             return channel._readable
 
 

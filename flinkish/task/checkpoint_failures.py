@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from flinkish.common.errors import CheckpointError, IncompatibleStateError
+from flinkish.common.futures import fail
 from flinkish.task.checkpoint_requests import CheckpointRequest
 from flinkish.task.checkpoint_storage import StoredCheckpoint
 from flinkish.task.checkpoint_types import CheckpointFailureReason
@@ -56,7 +57,7 @@ class CheckpointFailures:
             self.count += 1
             self._in_a_row += reason.counts
             exceeded = reason.counts and self._in_a_row > self._tolerable
-        request.future.set_exception(error)
+        fail(request.future, error)
         if exceeded:
             try:
                 self._handler(error)

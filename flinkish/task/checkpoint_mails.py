@@ -8,10 +8,11 @@ A future is in ``_unanswered`` before its mail is in the mailbox, so none is bet
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import Future
 from typing import Any
 
 from flinkish.common.errors import ArgumentTypeError, RejectedExecutionError
+from flinkish.common.futures import complete, fail
 from flinkish.mailbox import MAX_PRIORITY, MailboxProcessor, MailOptions
 from flinkish.task.checkpoint_types import (
     CheckpointFailureReason,
@@ -66,7 +67,7 @@ class CheckpointMails:
             if isinstance(taken, bool):
                 self._answer(result, taken)
             else:
-                taken.add_done_callback(lambda kept: self._answer(result, kept.exception() or True))
+                taken.add_done_callback(lambda kept: self._answer(result, _outcome(kept)))
 
         def decline() -> bool:
             reason = CheckpointFailureReason.CHECKPOINT_DECLINED_TASK_CLOSING
@@ -115,12 +116,14 @@ class CheckpointMails:
             self._answer(result, answer())
 
     def _answer(self, result: Future[Any], answer: bool | BaseException | None) -> None:
-        """Complete a future, unless it is: a save may end while the task does."""
+        """Complete a future, unless its holder gave up, or a save ended while the task did."""
         self._unanswered.pop(result, None)
-        try:
-            if isinstance(answer, BaseException):
-                result.set_exception(answer)
-            else:
-                result.set_result(answer)
-        except InvalidStateError:
-            return
+        if isinstance(answer, BaseException):
+            fail(result, answer)
+        else:
+            complete(result, answer)
+
+
+def _outcome(kept: Future[None]) -> bool | BaseException:
+    """What became of a save; one that was cancelled has kept nothing."""
+    return False if kept.cancelled() else kept.exception() or True

@@ -26,6 +26,7 @@ from flinkish.common.errors import (
     CheckpointError,
     IllegalArgumentError,
 )
+from flinkish.common.futures import complete
 from flinkish.task.checkpoint_failures import CheckpointFailures, restore_tasks
 from flinkish.task.checkpoint_requests import (
     CheckpointRequest,
@@ -325,8 +326,9 @@ class CheckpointCoordinator:
         self._failures.reset()
         pending.stop_canceller()
         sizes = {name: len(state) for name, state in pending.states.items()}
-        request.future.set_result(
-            CompletedCheckpoint(pending.checkpoint_id, pending.timestamp, now, sizes)
+        complete(
+            request.future,
+            CompletedCheckpoint(pending.checkpoint_id, pending.timestamp, now, sizes),
         )
         self._begin_all()
         for one in older:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 
 from flinkish.common.errors import CheckpointError
+from flinkish.common.futures import complete, shared_future
 from flinkish.task.checkpoint_types import CheckpointFailureReason, CompletedCheckpoint
 
 __all__ = ["FinalCheckpoint"]
@@ -38,7 +39,7 @@ class FinalCheckpoint:
         self._fail = fail
         self._lock = threading.Lock()
         self._number: int | None = None
-        self.future: Future[None] = Future()
+        self.future: Future[None] = shared_future()
 
     def data_ended(self, task: str) -> Future[None]:
         """A task's data have ended; done when it may end, too."""
@@ -61,5 +62,5 @@ class FinalCheckpoint:
     def told(self, checkpoint_id: int) -> None:
         """All tasks have been sent the news that this checkpoint is kept."""
         number = self._number
-        if number is not None and checkpoint_id >= number and not self.future.done():
-            self.future.set_result(None)
+        if number is not None and checkpoint_id >= number:
+            complete(self.future, None)

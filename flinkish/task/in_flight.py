@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from flinkish._core.codec import CorruptFrame, frame_header, seal, unseal
 from flinkish.common.elements import StreamElement, StreamRecord, Watermark, WatermarkStatus
 from flinkish.common.errors import CorruptStateError, SerializationError
+from flinkish.common.futures import complete, fail, shared_future
 
 __all__ = ["InFlightElements", "TaskSnapshot"]
 
@@ -73,7 +74,7 @@ class InFlightElements:
 
     def __init__(self, checkpoint_id: int, channels: int) -> None:
         self.checkpoint_id = checkpoint_id
-        self.collected: Future[list[list[bytes]]] = Future()
+        self.collected: Future[list[list[bytes]]] = shared_future()
         self._channels: list[list[bytes]] = [[] for _ in range(channels)]
 
     def add(self, channel: int, elements: Iterable[StreamElement]) -> None:
@@ -92,6 +93,6 @@ class InFlightElements:
         """The last barrier is there, or is not awaited any longer."""
         error = all_received.exception()
         if error is None:
-            self.collected.set_result(self._channels)
+            complete(self.collected, self._channels)
         else:
-            self.collected.set_exception(error)
+            fail(self.collected, error)

@@ -38,6 +38,7 @@ from flinkish.common.errors import (
     IncompatibleStateError,
     RejectedExecutionError,
 )
+from flinkish.common.futures import complete, shared_future
 from flinkish.mailbox import MailboxExecutor, MailOptions
 from flinkish.task.alignment import BarrierAlignment
 from flinkish.task.element_io import Available, InputStatus, StreamTaskInput, check_protocol
@@ -203,7 +204,7 @@ class MultiChannelInput:
             self._ready.append(channel)
             news, self._news = self._news, None
         if news is not None:
-            news.set_result(None)
+            complete(news, None)
 
     def get_available_future(self) -> Available:
         """As declared."""
@@ -211,7 +212,7 @@ class MultiChannelInput:
             if self._due or self._left or self._ready or not self._open:
                 return _READY
             if self._news is None:
-                self._news = Future()
+                self._news = shared_future()
             return self._news
 
     # --- checkpoints

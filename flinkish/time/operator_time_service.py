@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 
 from flinkish.common.durations import DurationLike, to_millis
+from flinkish.common.futures import complete, shared_future
 from flinkish.time.processing_time_service import (
     ProcessingTimeCallback,
     ProcessingTimeService,
@@ -40,7 +41,7 @@ class OperatorProcessingTimeService(ProcessingTimeService):
         self._lock = threading.Lock()
         self._closed = False
         self._running = 0
-        self._done: Future[None] = Future()
+        self._done: Future[None] = shared_future()
 
     def get_current_processing_time(self) -> int:
         """The time of the service."""
@@ -90,7 +91,7 @@ class OperatorProcessingTimeService(ProcessingTimeService):
             self._running -= 1
             last = self._closed and self._running == 0
         if last:
-            self._done.set_result(None)
+            complete(self._done, None)
 
     def quiesce(self) -> Future[None]:
         """As declared; gives the same future again."""
@@ -99,7 +100,7 @@ class OperatorProcessingTimeService(ProcessingTimeService):
             self._closed = True
             idle = self._running == 0
         if first and idle:
-            self._done.set_result(None)
+            complete(self._done, None)
         return self._done
 
     def shutdown(self) -> None:

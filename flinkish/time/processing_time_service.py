@@ -15,6 +15,7 @@ from flinkish._core.timing_wheel import TimingWheel
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.elements import MAX_TIMESTAMP, check_timestamp
 from flinkish.common.errors import ArgumentTypeError, IllegalStateError
+from flinkish.common.futures import complete, shared_future
 from flinkish.time.scheduled_future import ScheduledFuture
 
 __all__ = [
@@ -181,7 +182,7 @@ class SystemProcessingTimeService(ProcessingTimeService):
         self._state = _State.ALIVE
         self._thread: threading.Thread | None = None
         self._running = False
-        self._quiesced: Future[None] = Future()
+        self._quiesced: Future[None] = shared_future()
 
     def get_current_processing_time(self) -> int:
         """The system's time in ms since the epoch."""
@@ -372,6 +373,4 @@ class SystemProcessingTimeService(ProcessingTimeService):
             self._finish_quiescing()
 
     def _finish_quiescing(self) -> None:
-        with self._changed:
-            if not self._quiesced.done():
-                self._quiesced.set_result(None)
+        complete(self._quiesced, None)

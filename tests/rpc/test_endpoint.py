@@ -390,3 +390,13 @@ def test_names_are_made_up_and_checked(service: RpcService) -> None:
     with pytest.raises(IllegalArgumentError, match="an endpoint id is text"):
         Counter(service, "a/b")
     assert "stopped" in repr(first)
+
+
+def test_callers_that_give_up_its_end_keep_nobody_else_from_it(service: RpcService) -> None:
+    counter, _ = started(service)
+    first = counter.close_async()
+    assert not first.cancel()
+    assert counter.close_async().result(SOON) is None
+    closed = service.close_async()
+    assert not closed.cancel()
+    assert closed.result(SOON) is None

@@ -160,34 +160,59 @@ class Instant:
 DurationLike: TypeAlias = timedelta | Duration | Time | int | str
 """Whatever :func:`to_millis` reads."""
 
-# Nanoseconds of the units of Spark's interval strings that have a fixed length.
+# Units of a fixed length: nanoseconds, and the names that Spark's and Flink's intervals give
+# them, which may have an "s" added.
 _UNITS = {
-    "week": 604_800 * _NANOS_PER_SECOND,
-    "day": 86_400 * _NANOS_PER_SECOND,
-    "hour": 3_600 * _NANOS_PER_SECOND,
-    "minute": 60 * _NANOS_PER_SECOND,
-    "second": _NANOS_PER_SECOND,
-    "millisecond": _NANOS_PER_MILLI,
-    "microsecond": 1_000,
+    "week": (604_800 * _NANOS_PER_SECOND, ("w",)),
+    "day": (86_400 * _NANOS_PER_SECOND, ("d",)),
+    "hour": (3_600 * _NANOS_PER_SECOND, ("h", "hr")),
+    "minute": (60 * _NANOS_PER_SECOND, ("m", "min")),
+    "second": (_NANOS_PER_SECOND, ("s", "sec")),
+    "millisecond": (_NANOS_PER_MILLI, ("ms", "milli")),
+    "microsecond": (1_000, ("us", "µs", "micro")),
+    "nanosecond": (1, ("ns", "nano")),
+}
+_UNIT_OF = {
+    name: unit
+    for unit, (_, aliases) in _UNITS.items()
+    for alias in (unit, *aliases)
+    for name in (alias, f"{alias}s")
 }
 _UNSTEADY = ("month", "quarter", "year")
-_TERM = re.compile(r"\s*([+-]?)\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-z]+)", re.ASCII)
+_TERM = re.compile(r"\s*([+-]?)\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-zµ]+)")
+# ISO 8601: its parts have one order, and a T comes before hours, minutes and seconds.
+_ISO = re.compile(
+    r"([+-]?)p(?=.)(?:([+-]?[0-9]+)w)?(?:([+-]?[0-9]+)d)?"
+    r"(?:t(?=.)(?:([+-]?[0-9]+)h)?(?:([+-]?[0-9]+)m)?(?:([+-]?[0-9]+(?:\.[0-9]*)?)s)?)?"
+)
 
 
 def _interval_nanos(text: str, what: str) -> Fraction:
-    """Nanoseconds of a Spark interval string: ``[interval] NUMBER UNIT [NUMBER UNIT …]``."""
+    """Nanoseconds of an interval: ``[interval] NUMBER UNIT [NUMBER UNIT …]``, or in ISO 8601."""
 
     def refuse(why: str) -> IllegalArgumentError:
         return IllegalArgumentError(
-            f"{what} {text!r} is not an interval: {why}; write for instance '10 seconds' or "
-            f"'1 minute 30 seconds', with the units {', '.join(_UNITS)}"
+            f"{what} {text!r} is not an interval: {why}; write for instance '10 seconds', "
+            f"'200 ms', '1 minute 30 seconds' or 'PT10S', with the units {', '.join(_UNITS)}"
         )
 
-    body = text.strip().lower()
+    body = text.strip().lower().replace("μ", "µ")  # the Greek letter and the sign look alike
     if body.startswith("interval") and not body[8:9].isalpha():
         body = body[8:].strip()
     if not body:
         raise refuse("it is empty")
+    iso = _ISO.fullmatch(body)
+    if iso is not None:
+        return (-1 if iso[1] == "-" else 1) * sum(
+            (
+                Fraction(number) * _UNITS[unit][0]
+                for number, unit in zip(iso.groups()[1:], list(_UNITS)[:5], strict=True)
+                if number is not None
+            ),
+            Fraction(0),
+        )
+    if re.match(r"[+-]?p", body):
+        raise refuse("ISO 8601 has weeks and days, then T and hours, minutes, seconds: P1DT2H")
     total = Fraction(0)
     at = 0
     while at < len(body):
@@ -195,14 +220,14 @@ def _interval_nanos(text: str, what: str) -> Fraction:
         if term is None:
             raise refuse(f"a number and a unit are missing at {body[at:].strip()!r}")
         sign, number, word = term.groups()
-        unit = word[:-1] if word.endswith("s") else word
-        if unit in _UNSTEADY:
-            raise refuse(f"a {unit} has no fixed length, so use days")
-        if unit not in _UNITS:
+        unit = _UNIT_OF.get(word)
+        if unit is None and word.removesuffix("s") in _UNSTEADY:
+            raise refuse(f"a {word.removesuffix('s')} has no fixed length, so use days")
+        if unit is None:
             raise refuse(f"there is no unit {word!r}")
         if "." in number and unit != "second":
             raise refuse(f"only seconds may have a fraction, not {number} {word}")
-        total += (-1 if sign == "-" else 1) * Fraction(number) * _UNITS[unit]
+        total += (-1 if sign == "-" else 1) * Fraction(number) * _UNITS[unit][0]
         at = term.end()
         if at < len(body) and not body[at].isspace():
             raise refuse(f"{body[at:]!r} follows {term.group().strip()!r}")
@@ -213,9 +238,10 @@ def to_millis(duration: DurationLike, what: str = "duration", *, minimum: int | 
     """A duration in whole milliseconds, rounded down.
 
     ``duration`` is a ``timedelta``, a :class:`Duration`, a :class:`Time`, an int in
-    milliseconds, or a Spark interval string (``"10 seconds"``, ``"1 minute 30 seconds"``,
-    ``"interval 2 hours"``).  ``what`` names the argument in errors; ``minimum`` is the least
-    allowed number of milliseconds.
+    milliseconds, or an interval as Spark and Flink write it (``"10 seconds"``, ``"200 ms"``,
+    ``"10s"``, ``"5 min"``, ``"1 minute 30 seconds"``, ``"interval 2 hours"``) or ISO 8601 does
+    (``"PT1M30S"``, ``"P1DT2H"``).  ``"m"`` is a minute, as in Flink.  ``what`` names the argument
+    in errors; ``minimum`` is the least allowed number of milliseconds.
 
     ArgumentTypeError for other types, floats among them since their unit would be a guess;
     IllegalArgumentError for a string that is no interval, for a duration that is not zero but

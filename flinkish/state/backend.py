@@ -86,6 +86,9 @@ class StateDeclaration:
         """The declaration as plain data."""
         return asdict(self)
 
+    def __str__(self) -> str:
+        return f"{self.kind} state of {self.type}{' with a time to live' if self.ttl else ''}"
+
 
 class KeyedStateBackend:
     """Names of states to cells of a table, and the table's snapshots.
@@ -96,6 +99,7 @@ class KeyedStateBackend:
     def __init__(self, table: StateTable) -> None:
         self.table = table
         self._declared: dict[str, tuple[StateDeclaration, int]] = {}
+        self._asked_for: set[str] = set()  # of those, by this program
         self._handles: dict[tuple[str, bool], StateHandle] = {}
         self._kept_until_read: set[str] = set()
 
@@ -110,7 +114,7 @@ class KeyedStateBackend:
         The two differ where the current row is a key within a namespace, such as a window.
         StateMigrationError when a state of its name has another kind, type or expiry.
         """
-        cell = self._declare(StateDeclaration.of(descriptor))
+        cell = self.cell_of(descriptor)
         handle = self._handles.get((descriptor.get_name(), of_key))
         if handle is None:
             handle = self._make(descriptor, cell, of_key)
@@ -122,7 +126,9 @@ class KeyedStateBackend:
 
     def cell_of(self, descriptor: StateDescriptor) -> int:
         """The first cell of the state that a descriptor describes."""
-        return self._declare(StateDeclaration.of(descriptor))
+        cell = self._declare(StateDeclaration.of(descriptor), stored=False)
+        self._asked_for.add(descriptor.get_name())
+        return cell
 
     def reconcile(self, declarations: Iterable[StateDeclaration]) -> list[int]:
         """Where the cells of a checkpoint with these declarations are in this table.
@@ -131,11 +137,12 @@ class KeyedStateBackend:
         """
         cells: list[int] = []
         for declaration in declarations:
-            first = self._declare(declaration)
+            first = self._declare(declaration, stored=True)
             cells.extend(range(first, first + declaration.cells))
         return cells
 
-    def _declare(self, declaration: StateDeclaration) -> int:
+    def _declare(self, declaration: StateDeclaration, *, stored: bool) -> int:
+        """The first cell of a state; ``stored`` if a checkpoint declares it."""
         known = self._declared.get(declaration.name)
         if known is None:
             first = len(self.table.cells)
@@ -144,13 +151,17 @@ class KeyedStateBackend:
             self._declared[declaration.name] = (declaration, first)
             return first
         if known[0] != declaration:
+            was, now = (declaration, known[0]) if stored else (known[0], declaration)
+            if stored or declaration.name not in self._asked_for:
+                where, remedy = "in the checkpoint", "or start from an empty checkpoint"
+            else:
+                where, remedy = "earlier in this program", "or declare it once"
             raise StateMigrationError(
-                f"the state {declaration.name!r} is declared as {declaration} and also, in the "
-                f"checkpoint or earlier in this program, as {known[0]}; give the new state another "
-                "name, or start from an empty checkpoint",
+                f"the state {declaration.name!r} is a {was} {where}, and a {now} in this program; "
+                f"give the new state another name, {remedy}",
                 setting=declaration.name,
-                was=known[0].to_dict(),
-                now=declaration.to_dict(),
+                was=was.to_dict(),
+                now=now.to_dict(),
             )
         return known[1]
 

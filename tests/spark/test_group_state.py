@@ -26,7 +26,7 @@ from flinkish.spark import group_state
 from flinkish.spark.group_state import GroupState, check_settings
 from flinkish.spark.plan import OperatorPlan
 from flinkish.spark.table_files import TableFiles
-from flinkish.state.backend import KeyedStateBackend
+from flinkish.state.backend import KeyedStateBackend, StateDeclaration
 from tests.models.keyed_process import KeyedProcessModel
 from tests.spark.fake_spark import FakeMap, FakeSpark, TaskDied, plan
 from tests.spark.functions import EveryState
@@ -238,7 +238,9 @@ def test_another_state_of_the_same_name_is_refused(tmp_path: Path, other: StateD
         program.open()
     program.group.abandon()
     assert caught.value.setting == "count"
-    assert caught.value.was != caught.value.now
+    assert caught.value.was == StateDeclaration.of(COUNT).to_dict()
+    assert caught.value.now == StateDeclaration.of(other).to_dict()
+    assert f"is a {StateDeclaration.of(COUNT)} in the checkpoint" in str(caught.value)
     assert store.head == before
     assert store.program(COUNT).get("x") == [[7]]
 

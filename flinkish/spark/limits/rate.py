@@ -17,15 +17,6 @@ Scope = Literal["job", "worker"]
 """Whether a limit holds for all partitions together, or for each of them by itself."""
 
 _RATE = re.compile(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*(?:/|\bper\b)\s*(\d*)\s*([a-z]+)\s*", re.ASCII)
-_UNITS = {
-    "ms": "millisecond",
-    "s": "second",
-    "sec": "second",
-    "min": "minute",
-    "h": "hour",
-    "hr": "hour",
-    "d": "day",
-}
 _BURST_MS = 30  # permits of this time may be saved up, unless the user says
 
 
@@ -75,9 +66,9 @@ class Adaptive:
 class Rate:
     """A limit to how many calls are started a time: ``Rate("500/s")``, ``Rate("90 per minute")``.
 
-    ``text`` is a number, ``/`` or ``per``, and a unit (``ms s min h d`` or spelled out) or a
-    number of units: ``"10/5 seconds"``.  ``burst`` is how many permits may be saved up by not
-    using them, at least 1; by default those of 30 ms.  With ``scope="job"`` the limit
+    ``text`` is a number, ``/`` or ``per``, and a unit of durations (``ms s min h d`` or spelled
+    out) or a number of them: ``"10/5 seconds"``.  ``burst`` is how many permits may be saved up
+    by not using them, at least 1; by default those of 30 ms.  With ``scope="job"`` the limit
     holds for all partitions of a job together, with ``"worker"`` for each by itself.
     """
 
@@ -99,7 +90,7 @@ class Rate:
             raise _no_rate(self.text, "a number, a slash and a unit are needed")
         permits, units, unit = Fraction(found[1]), found[2] or "1", found[3]
         try:
-            period = to_millis(f"{units} {_UNITS.get(unit, unit)}")
+            period = to_millis(f"{units} {unit}")
         except IllegalArgumentError as error:
             raise _no_rate(self.text, str(error)) from error
         if not permits or not period:

@@ -8,6 +8,7 @@ Must not: know Spark.
 
 from flinkish.task.channel import ElementChannel
 from flinkish.task.checkpoint_storage import (
+    CheckpointStorage,
     DamagedCheckpointWarning,
     FileSystemCheckpointStorage,
     StoredCheckpoint,
@@ -43,6 +44,7 @@ __all__ = [
     "CheckpointMetaData",
     "CheckpointOptions",
     "CheckpointResponder",
+    "CheckpointStorage",
     "CheckpointedInput",
     "CompletedCheckpoint",
     "CoordinatorStatistics",

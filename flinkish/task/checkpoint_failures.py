@@ -1,19 +1,17 @@
-"""Checkpoints that failed, and what is too many; and starting from one that did not."""
+"""Checkpoints that failed, and what is too many."""
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
-from typing import Protocol
+from collections.abc import Callable
 
-from flinkish.common.errors import CheckpointError, IncompatibleStateError
+from flinkish.common.errors import CheckpointError
 from flinkish.common.futures import fail
 from flinkish.task.checkpoint_requests import CheckpointRequest
-from flinkish.task.checkpoint_storage import StoredCheckpoint
 from flinkish.task.checkpoint_types import CheckpointFailureReason
 
-__all__ = ["CheckpointFailures", "restore_tasks"]
+__all__ = ["CheckpointFailures"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -63,21 +61,3 @@ class CheckpointFailures:
                 self._handler(error)
             except Exception:
                 _LOG.exception("the failure handler of a checkpoint coordinator raised")
-
-
-class _Restorable(Protocol):
-    def set_initial_state(self, checkpoint_id: int, state: bytes) -> None: ...
-
-
-def restore_tasks(tasks: Mapping[str, _Restorable], stored: StoredCheckpoint) -> None:
-    """Give each task its state; IncompatibleStateError when it is one of other tasks."""
-    if set(stored.state) != set(tasks):
-        raise IncompatibleStateError(
-            f"checkpoint {stored.checkpoint_id} holds the state of {sorted(stored.state)}, and "
-            f"the tasks are {sorted(tasks)}: give them those names, or another directory",
-            setting="tasks",
-            was=sorted(stored.state),
-            now=sorted(tasks),
-        )
-    for name, task in tasks.items():
-        task.set_initial_state(stored.checkpoint_id, stored.state[name])

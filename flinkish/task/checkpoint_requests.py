@@ -6,7 +6,7 @@ from bisect import insort
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from flinkish.task.checkpoint_storage import FileSystemCheckpointStorage
+from flinkish.task.checkpoint_storage import CheckpointStorage
 from flinkish.task.checkpoint_types import CompletedCheckpoint
 from flinkish.time.processing_time_service import ScheduledFuture
 
@@ -23,7 +23,7 @@ class CheckpointRequest:
     number: int
     periodic: bool = False
     forced: bool = False
-    savepoint: FileSystemCheckpointStorage | None = None
+    savepoint: CheckpointStorage | None = None
     future: Future[CompletedCheckpoint] = field(default_factory=Future)
 
     @property
@@ -36,7 +36,8 @@ class CheckpointRequest:
 class PendingCheckpoint:
     """A checkpoint under way: which tasks have given their state, and whether it is over.
 
-    ``is_full`` once all have; ``disposed`` once it is complete or aborted, and that happens once.
+    ``is_full`` once all have; ``saving`` while a storage has it; ``disposed`` once it is complete
+    or aborted, and that happens once.
     """
 
     checkpoint_id: int
@@ -45,12 +46,17 @@ class PendingCheckpoint:
     missing: set[str]
     states: dict[str, bytes] = field(default_factory=dict)
     disposed: bool = False
+    saving: bool = False
     canceller: ScheduledFuture | None = None
 
     @property
     def is_full(self) -> bool:
         """Whether no task's state is missing."""
         return not self.missing
+
+    def is_subsumed_by(self, other: PendingCheckpoint) -> bool:
+        """Whether it is not wanted any more when the other is complete."""
+        return self.checkpoint_id < other.checkpoint_id and self.request.savepoint is None
 
     def dispose(self) -> bool:
         """It is over; False if it was already."""

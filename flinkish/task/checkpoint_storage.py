@@ -10,10 +10,12 @@ written.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import secrets
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -26,10 +28,18 @@ from flinkish.common.errors import (
     CheckpointStorageError,
     CorruptStateError,
     IllegalArgumentError,
+    UnsupportedOperationError,
 )
 from flinkish.common.file_systems import file_system_of
 
-__all__ = ["DamagedCheckpointWarning", "FileSystemCheckpointStorage", "StoredCheckpoint"]
+__all__ = [
+    "CheckpointStorage",
+    "DamagedCheckpointWarning",
+    "FileSystemCheckpointStorage",
+    "StoredCheckpoint",
+]
+
+_LOG = logging.getLogger(__name__)
 
 FORMAT_VERSION = 1
 KIND_MANIFEST = 4
@@ -53,7 +63,41 @@ class StoredCheckpoint:
     state: dict[str, bytes]
 
 
-class FileSystemCheckpointStorage:
+class CheckpointStorage(ABC):
+    """Where tasks and coordinators keep checkpoints; derive from it to keep them elsewhere.
+
+    What it raises when it cannot keep one should be a CheckpointStorageError.
+
+    Threading: one call of ``save``, ``discard`` and ``keep`` at a time, from any thread.
+    """
+
+    @abstractmethod
+    def save(self, checkpoint_id: int, state: Mapping[str, bytes]) -> None:
+        """Keep a checkpoint, whole or not at all; once this returns it survives the process."""
+
+    @abstractmethod
+    def load_latest(self) -> StoredCheckpoint | None:
+        """The newest checkpoint that was saved and not discarded; None when there is none."""
+
+    def discard(self, checkpoint_id: int) -> None:
+        """Remove a checkpoint that was aborted while it was saved; one that is not there is none.
+
+        A storage that cannot do that raises, and the tasks fail: else they would be told that a
+        checkpoint was aborted, and start from it later.
+        """
+        raise UnsupportedOperationError(
+            f"{type(self).__name__} cannot discard checkpoint {checkpoint_id}, which was aborted "
+            "while it was saved: define CheckpointStorage.discard"
+        )
+
+    def keep(self, checkpoint_id: int) -> None:  # noqa: B027
+        """This is the newest complete checkpoint: do not remove it before another one is.
+
+        For storages that remove old checkpoints; others have nothing to do.
+        """
+
+
+class FileSystemCheckpointStorage(CheckpointStorage):
     """Keeps the newest checkpoints in a directory, which is made when it is missing.
 
     ``path`` is a local path or a URI: those of pyarrow (``file:``, ``s3:``, ``gs:``, ``hdfs:`` …),
@@ -71,6 +115,7 @@ class FileSystemCheckpointStorage:
                 f"retain must be an int of at least 1, not {retain!r}: the newest is always kept"
             )
         self._retain = retain
+        self._kept: int | None = None
         self._path = os.fspath(path)
         self._fs, self._directory = file_system_of(self._path, "a checkpoint directory")
         try:
@@ -118,6 +163,26 @@ class FileSystemCheckpointStorage:
                 path=self._path,
             ) from error
         self._remove_old()
+
+    def discard(self, checkpoint_id: int) -> None:
+        """As declared."""
+        path = f"{self._directory}/checkpoint-{checkpoint_id:020d}"
+        try:
+            if self._fs.get_file_info(path).type == pafs.FileType.File:
+                self._fs.delete_file(path)
+                self._flush(self._directory)
+        except OSError as error:
+            raise CheckpointStorageError(
+                f"checkpoint {checkpoint_id} was aborted and could not be removed from "
+                f"{self._path!r}: {error}; remove it before you start from that directory",
+                path=self._path,
+            ) from error
+
+    def keep(self, checkpoint_id: int) -> None:
+        """As declared; it stays beside the ``retain`` newest, for those may yet be discarded."""
+        before, self._kept = self._kept, checkpoint_id
+        if before is not None:
+            self._remove_old()
 
     def load_latest(self) -> StoredCheckpoint | None:
         """The newest checkpoint that is whole; None when there never was one.
@@ -186,12 +251,15 @@ class FileSystemCheckpointStorage:
         return StoredCheckpoint(checkpoint_id, state)
 
     def _remove_old(self) -> None:
-        kept = set(sorted(self._checkpoints())[-self._retain :])
-        for info in self._entries():
-            name = _NAME.fullmatch(info.base_name)
-            stale = info.base_name.startswith(_UNFINISHED) or (name and int(name[1]) not in kept)
-            if stale:
-                self._fs.delete_file(info.path)
+        """Remove what is not needed any more; what cannot be removed now is looked at again."""
+        try:
+            kept = {self._kept, *sorted(self._checkpoints())[-self._retain :]}
+            for info in self._entries():
+                name = _NAME.fullmatch(info.base_name)
+                if info.base_name.startswith(_UNFINISHED) or (name and int(name[1]) not in kept):
+                    self._fs.delete_file(info.path)
+        except OSError as error:  # the new checkpoint is kept, and that is what matters
+            _LOG.warning("old checkpoints could not be removed from %r: %s", self._path, error)
 
     def _flush(self, path: str) -> None:
         """Have the system put a file, or the names in a directory, on the disk."""

@@ -108,6 +108,7 @@ class CheckpointFailureReason(Enum):
     CHECKPOINT_COORDINATOR_SHUTDOWN = ("The coordinator was shut down", False)
     CHECKPOINT_COORDINATOR_SUSPEND = ("The coordinator was stopped", False)
     CHECKPOINT_SUBSUMED = ("A newer checkpoint is complete", False)
+    TASK_FAILURE = ("A task failed", False)
     CHECKPOINT_DECLINED_TASK_NOT_READY = ("A task was not running", False)
     CHECKPOINT_DECLINED_TASK_CLOSING = ("A task was ending", False)
     CHECKPOINT_DECLINED_SUBSUMED = ("A newer barrier came first", False)

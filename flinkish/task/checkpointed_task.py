@@ -9,7 +9,7 @@ from flinkish.common.errors import IllegalStateError, IncompatibleStateError
 from flinkish.mailbox import MailboxProcessor
 from flinkish.operators import StreamOperator
 from flinkish.task.checkpoint_mails import CheckpointMails
-from flinkish.task.checkpoint_storage import FileSystemCheckpointStorage
+from flinkish.task.checkpoint_storage import CheckpointStorage
 from flinkish.task.checkpoint_types import (
     CheckpointFailureReason,
     CheckpointMetaData,
@@ -41,7 +41,7 @@ class CheckpointedTask:
         name: str,
         operator: StreamOperator | None,
         output: StreamTaskOutput | None,
-        storage: FileSystemCheckpointStorage | None,
+        storage: CheckpointStorage | None,
         processor: MailboxProcessor,
     ) -> None:
         self.name = name

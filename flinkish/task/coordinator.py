@@ -5,7 +5,9 @@ Invariants, under ``_lock``:
       ``disposed`` is the one that completes or aborts it, so each future is answered once.
   K2  One thread at a time begins checkpoints (``_triggering``); it looks at the queue again
       when it is done, so that no request is left for which another thread found it busy.
-  K3  Tasks, storages and futures that others wait for are not touched under the lock; timers are,
+  K3  Tasks are told that a checkpoint was aborted only when it cannot be restored any more: if it
+      is aborted while a storage saves it (``saving``), the saving thread discards it and tells.
+  K4  Tasks, storages and futures that others wait for are not touched under the lock; timers are,
       which call back on their own thread and not from within.
 
 Ids are given in rising order and checkpoints are saved one after another, on one thread, so tasks
@@ -27,13 +29,13 @@ from flinkish.common.errors import (
     IllegalArgumentError,
 )
 from flinkish.common.futures import complete
-from flinkish.task.checkpoint_failures import CheckpointFailures, restore_tasks
+from flinkish.task.checkpoint_failures import CheckpointFailures
 from flinkish.task.checkpoint_requests import (
     CheckpointRequest,
     CheckpointRequests,
     PendingCheckpoint,
 )
-from flinkish.task.checkpoint_storage import FileSystemCheckpointStorage
+from flinkish.task.checkpoint_storage import CheckpointStorage
 from flinkish.task.checkpoint_types import (
     CheckpointFailureReason,
     CheckpointMetaData,
@@ -44,8 +46,8 @@ from flinkish.task.checkpoint_types import (
 from flinkish.task.final_checkpoint import FinalCheckpoint
 from flinkish.task.periodic_trigger import PeriodicTrigger
 from flinkish.task.responders import CoordinatorResponder
-from flinkish.task.source_task import SourceStreamTask
 from flinkish.task.stream_task import StreamTask
+from flinkish.task.task_group import TaskGroup
 from flinkish.time import ProcessingTimeService, SystemProcessingTimeService
 
 __all__ = ["CheckpointCoordinator"]
@@ -77,6 +79,7 @@ class CheckpointCoordinator:
         that fails all tasks (Flink: F.12).
     processing_time_service, io_executor: the clock, and what saves; by default made here.  An
         executor must run one call at a time, in order.
+    next_id: of the first checkpoint, if the newest in the storage is older.
 
     Life cycle: ``restore_latest``, the tasks' ``invoke``, ``start``; ``stop``, ``shutdown``.  A
     checkpoint needs all tasks running, so there is none once one of them has finished.
@@ -87,7 +90,7 @@ class CheckpointCoordinator:
     def __init__(
         self,
         tasks: Mapping[str, StreamTask],
-        storage: FileSystemCheckpointStorage,
+        storage: CheckpointStorage,
         *,
         triggered: Iterable[str] | None = None,
         interval: DurationLike | None = None,
@@ -100,28 +103,20 @@ class CheckpointCoordinator:
         failure_handler: Callable[[CheckpointError], object] | None = None,
         processing_time_service: ProcessingTimeService | None = None,
         io_executor: Executor | None = None,
+        next_id: int = 1,
     ) -> None:
-        if not tasks:
-            raise IllegalArgumentError("a coordinator needs at least one task")
+        self._tasks = TaskGroup(tasks, triggered)
         if max_concurrent < 1:
             raise IllegalArgumentError(f"max_concurrent must be at least 1, not {max_concurrent}")
-        self._tasks = dict(tasks)
-        sources = [name for name, task in tasks.items() if isinstance(task, SourceStreamTask)]
-        self._triggered = list(triggered) if triggered is not None else sources or list(tasks)
-        unknown = sorted(set(self._triggered) - set(tasks))
-        if unknown or not self._triggered:
-            raise IllegalArgumentError(
-                f"triggered must name some of the tasks {sorted(tasks)}, not {unknown or 'none'}"
-            )
         self._storage = storage
         every = None if interval is None else to_millis(interval, "interval", minimum=1)
         pause = to_millis(min_pause, "min_pause", minimum=0)
         self._timeout = to_millis(timeout, "timeout", minimum=1)
         self._options = options or CheckpointOptions()
-        self._failures = CheckpointFailures(tolerable_failures, failure_handler or self._fail_tasks)
+        self._failures = CheckpointFailures(tolerable_failures, failure_handler or self._tasks.fail)
         self._owns_timers = processing_time_service is None
         self._timers = processing_time_service or SystemProcessingTimeService(
-            self._fail_tasks, name="flinkish-checkpoints-timer"
+            self._tasks.fail, name="flinkish-checkpoints-timer"
         )
         self._owns_io = io_executor is None
         self._io = io_executor or ThreadPoolExecutor(1, "flinkish-checkpoints")
@@ -133,7 +128,7 @@ class CheckpointCoordinator:
         )
         self._final: FinalCheckpoint | None = None
         if final_checkpoint:
-            self._final = FinalCheckpoint(tasks, lambda: self._ask(forced=True), self._fail_tasks)
+            self._final = FinalCheckpoint(tasks, lambda: self._ask(forced=True), self._tasks.fail)
         self._pending: dict[int, PendingCheckpoint] = {}
         self._expired: deque[int] = deque(maxlen=_REMEMBERED)
         self._triggering = self._shut_down = False
@@ -141,7 +136,10 @@ class CheckpointCoordinator:
         self._last_completion: int | None = None
         self._stored = storage.load_latest()
         self._latest_id = 0
-        self._next_id = 1 if self._stored is None else self._stored.checkpoint_id + 1
+        self._next_id = next_id
+        if self._stored is not None:
+            self._next_id = max(next_id, self._stored.checkpoint_id + 1)
+            storage.keep(self._stored.checkpoint_id)
         for name, task in self._tasks.items():
             task.set_checkpoint_responder(CoordinatorResponder(self, name))
 
@@ -165,7 +163,7 @@ class CheckpointCoordinator:
         stored = self._stored
         if stored is None:
             return None
-        restore_tasks(self._tasks, stored)
+        self._tasks.restore(stored)
         self._latest_id = stored.checkpoint_id
         return stored.checkpoint_id
 
@@ -183,9 +181,7 @@ class CheckpointCoordinator:
         """
         return self._ask(forced=forced)
 
-    def trigger_savepoint(
-        self, storage: FileSystemCheckpointStorage
-    ) -> Future[CompletedCheckpoint]:
+    def trigger_savepoint(self, storage: CheckpointStorage) -> Future[CompletedCheckpoint]:
         """Take a checkpoint and keep it in ``storage``, whoever waits; tasks are not told (F.8)."""
         return self._ask(forced=True, savepoint=storage)
 
@@ -194,7 +190,7 @@ class CheckpointCoordinator:
         *,
         periodic: bool = False,
         forced: bool = False,
-        savepoint: FileSystemCheckpointStorage | None = None,
+        savepoint: CheckpointStorage | None = None,
     ) -> Future[CompletedCheckpoint]:
         now = self._timers.get_current_processing_time()
         with self._lock:
@@ -236,13 +232,12 @@ class CheckpointCoordinator:
 
     def _begin(self, request: CheckpointRequest) -> None:
         """Plan, give an id, trigger the tasks (F.5)."""
-        idle = [name for name, task in self._tasks.items() if not task.is_running]
+        idle = self._tasks.idle()
         if idle:
-            detail = f"{', '.join(idle)}: {self._tasks[idle[0]].state.value}"
-            self._failures.answer(request, None, _Reason.NOT_ALL_REQUIRED_TASKS_RUNNING, detail)
+            self._failures.answer(request, None, _Reason.NOT_ALL_REQUIRED_TASKS_RUNNING, idle)
             return
         now = self._timers.get_current_processing_time()
-        pending = PendingCheckpoint(self._next_id, now, request, set(self._tasks))
+        pending = PendingCheckpoint(self._next_id, now, request, self._tasks.names)
         with self._lock:
             shut_down = self._shut_down
             if not shut_down:
@@ -255,8 +250,7 @@ class CheckpointCoordinator:
             self._failures.answer(request, None, _Reason.CHECKPOINT_COORDINATOR_SHUTDOWN)
             return
         meta = CheckpointMetaData(pending.checkpoint_id, now)
-        for name in self._triggered:
-            self._tasks[name].trigger_checkpoint_async(meta, self._options)
+        self._tasks.trigger(meta, self._options)
 
     # --- what tasks say
 
@@ -280,8 +274,7 @@ class CheckpointCoordinator:
 
     def receive_decline_message(self, task: str, checkpoint_id: int, error: BaseException) -> None:
         """A task has no part in it, so it is aborted; unknown ids are ignored (F.10)."""
-        if task not in self._tasks:
-            raise IllegalArgumentError(f"there is no task {task!r}, only {sorted(self._tasks)}")
+        self._tasks.require(task)
         with self._lock:
             pending = self._pending.get(checkpoint_id)
         if pending is None:
@@ -294,35 +287,49 @@ class CheckpointCoordinator:
         """The data of a task have ended; done when it may end, None for at once."""
         return None if self._final is None else self._final.data_ended(task)
 
+    def task_ended(self, task: str, failure: BaseException | None) -> None:
+        """A task has ended: nothing that lacks its state can be completed any more (F.10).
+
+        Nor can a final checkpoint be taken if it has failed, so tasks that wait for that fail.
+        """
+        self._periodic.stop(for_good=True)
+        closing = _Reason.CHECKPOINT_DECLINED_TASK_CLOSING
+        reason = closing if failure is None else _Reason.TASK_FAILURE
+        with self._lock:
+            lacking = [one for one in self._pending.values() if task in one.missing]
+        for one in lacking:
+            self._abort(one, reason, failure)
+        if self._final is not None and failure is not None:
+            self._final.give_up(task, failure)
+
     # --- the end of a checkpoint
 
     def _save(self, pending: PendingCheckpoint) -> None:
         """Keep a full checkpoint, then tell everybody (F.8, F.9)."""
         self._saving_thread = threading.get_ident()
         request = pending.request
-        if pending.disposed:
-            return
+        with self._lock:
+            if pending.disposed:
+                return
+            pending.saving = True
+        storage = request.savepoint or self._storage
         try:
-            storage = request.savepoint or self._storage
             storage.save(pending.checkpoint_id, pending.states)
         except Exception as error:
             self._abort(pending, _Reason.FINALIZE_CHECKPOINT_FAILURE, error)
-            return
         now = self._timers.get_current_processing_time()
         with self._lock:
-            if not pending.dispose():
-                return
-            del self._pending[pending.checkpoint_id]
-            self._completed += 1
-            self._last_completion = now
-            older = []
-            if request.savepoint is None:
+            aborted, older = not pending.dispose(), []
+            if not aborted:
+                del self._pending[pending.checkpoint_id]
+                self._completed += 1
+                self._last_completion = now
+            if not aborted and request.savepoint is None:
                 self._latest_id = pending.checkpoint_id
-                older = [
-                    one
-                    for one in self._pending.values()
-                    if one.checkpoint_id < pending.checkpoint_id and one.request.savepoint is None
-                ]
+                older = [one for one in self._pending.values() if one.is_subsumed_by(pending)]
+        if aborted:
+            self._discard(pending, storage)
+            return
         self._failures.reset()
         pending.stop_canceller()
         sizes = {name: len(state) for name, state in pending.states.items()}
@@ -334,10 +341,10 @@ class CheckpointCoordinator:
         for one in older:
             self._abort(one, _Reason.CHECKPOINT_SUBSUMED)
         if request.savepoint is None:
-            for task in self._tasks.values():
-                task.notify_checkpoint_complete_async(pending.checkpoint_id)
+            self._tasks.tell_complete(pending.checkpoint_id)
         if self._final is not None:
             self._final.told(pending.checkpoint_id)
+        storage.keep(pending.checkpoint_id)
 
     def _abort(
         self,
@@ -352,17 +359,28 @@ class CheckpointCoordinator:
             del self._pending[pending.checkpoint_id]
             if reason is _Reason.CHECKPOINT_EXPIRED:
                 self._expired.append(pending.checkpoint_id)
-            latest = self._latest_id
+            saving = pending.saving
         pending.stop_canceller()
         detail = f"still missing: {', '.join(sorted(pending.missing))}" if pending.missing else ""
         self._failures.answer(pending.request, pending.checkpoint_id, reason, detail, cause)
-        for task in self._tasks.values():
-            task.notify_checkpoint_aborted_async(pending.checkpoint_id, latest)
+        if not saving:
+            self._tell_aborted(pending)
         self._begin_all()
 
-    def _fail_tasks(self, error: BaseException) -> None:
-        for task in self._tasks.values():
-            task.report_throwable(error)
+    def _discard(self, pending: PendingCheckpoint, storage: CheckpointStorage) -> None:
+        """Remove what was saved of an aborted checkpoint, then tell the tasks (K3)."""
+        try:
+            storage.discard(pending.checkpoint_id)
+        except Exception as error:  # it may be restored, so nobody may hear that it was aborted
+            _LOG.error("checkpoint %d could not be discarded: %s", pending.checkpoint_id, error)
+            self._tasks.fail(error)
+        else:
+            self._tell_aborted(pending)
+
+    def _tell_aborted(self, pending: PendingCheckpoint) -> None:
+        with self._lock:
+            latest = self._latest_id
+        self._tasks.tell_aborted(pending.checkpoint_id, latest)
 
     # --- the end
 

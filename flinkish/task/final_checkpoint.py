@@ -1,7 +1,7 @@
 """The checkpoint behind the end of all data, for which tasks wait before they end.
 
 Invariant: ``future`` is done once, and then every task may end: the checkpoint that has the end of
-every task's data is kept, and the tasks have been told of it.
+every task's data is kept, and the tasks have been told of it.  Else it has an error, and they fail.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 
 from flinkish.common.errors import CheckpointError
-from flinkish.common.futures import complete, shared_future
+from flinkish.common.futures import complete, fail, shared_future
 from flinkish.task.checkpoint_types import CheckpointFailureReason, CompletedCheckpoint
 
 __all__ = ["FinalCheckpoint"]
@@ -39,6 +39,7 @@ class FinalCheckpoint:
         self._fail = fail
         self._lock = threading.Lock()
         self._number: int | None = None
+        self._failed = False
         self.future: Future[None] = shared_future()
 
     def data_ended(self, task: str) -> Future[None]:
@@ -57,7 +58,22 @@ class FinalCheckpoint:
         elif isinstance(error, CheckpointError) and error.reason == _SUBSUMED:
             self._number = error.checkpoint_id  # a newer one is kept, which has the end as well
         else:
+            self._failed = True
             self._fail(error)
+
+    def give_up(self, task: str, cause: BaseException) -> None:
+        """A task has failed, so there will be none; tasks that wait for it fail.
+
+        Nothing happens where all were failed already: theirs is the first error.
+        """
+        if self._failed:
+            return
+        error = CheckpointError(
+            f"the final checkpoint cannot be taken any more: task {task!r} has failed before it",
+            reason=CheckpointFailureReason.TASK_FAILURE.name,
+        )
+        error.__cause__ = cause
+        fail(self.future, error)
 
     def told(self, checkpoint_id: int) -> None:
         """All tasks have been sent the news that this checkpoint is kept."""

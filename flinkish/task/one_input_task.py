@@ -19,7 +19,7 @@ from flinkish.common.elements import (
 from flinkish.common.errors import ArgumentTypeError
 from flinkish.operators import OperatorEnvironment, StreamOperator
 from flinkish.task.alignment import AlignmentAborted
-from flinkish.task.checkpoint_storage import FileSystemCheckpointStorage
+from flinkish.task.checkpoint_storage import CheckpointStorage
 from flinkish.task.checkpoint_types import CheckpointMetaData, CheckpointOptions
 from flinkish.task.element_io import (
     Available,
@@ -90,7 +90,7 @@ class OneInputStreamTask(StreamTask):
         input: StreamTaskInput,
         output: StreamTaskOutput | None = None,
         *,
-        checkpoint_storage: FileSystemCheckpointStorage | None = None,
+        checkpoint_storage: CheckpointStorage | None = None,
         name: str = "task",
         environment: OperatorEnvironment | None = None,
         processing_time_service: ProcessingTimeService | None = None,

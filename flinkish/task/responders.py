@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol, runtime_checkable
 
 from flinkish.common.errors import IncompatibleStateError
-from flinkish.task.checkpoint_storage import FileSystemCheckpointStorage
+from flinkish.task.checkpoint_storage import CheckpointStorage
 from flinkish.task.checkpoint_types import CheckpointMetaData
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "CheckpointResponder",
     "CoordinatorResponder",
     "Declining",
+    "HearsOfTheEnd",
     "StorageResponder",
     "load_state_of",
 ]
@@ -73,7 +74,7 @@ class StorageResponder(Declining):
     def __init__(
         self,
         name: str,
-        storage: FileSystemCheckpointStorage,
+        storage: CheckpointStorage,
         on_saved: Callable[[int], object],
         on_failed: Callable[[int, BaseException], object],
     ) -> None:
@@ -104,6 +105,15 @@ class StorageResponder(Declining):
             self._thread.shutdown(wait=True)
 
 
+@runtime_checkable
+class HearsOfTheEnd(Protocol):
+    """A responder that has to know when its task gives no more answers."""
+
+    def task_ended(self, failure: BaseException | None) -> None:
+        """The task has ended, with this failure if there was one; on its thread."""
+        ...
+
+
 class _Coordinator(Protocol):
     def receive_acknowledge_message(
         self, task: str, checkpoint_id: int, state: bytes
@@ -114,6 +124,8 @@ class _Coordinator(Protocol):
     ) -> object: ...
 
     def data_ended(self, task: str) -> Future[None] | None: ...
+
+    def task_ended(self, task: str, failure: BaseException | None) -> None: ...
 
 
 class CoordinatorResponder:
@@ -135,11 +147,15 @@ class CoordinatorResponder:
         """Say so; it may want a checkpoint of the end of all."""
         return self._coordinator.data_ended(self._name)
 
+    def task_ended(self, failure: BaseException | None) -> None:
+        """Say so: checkpoints that wait for this task's state are over."""
+        self._coordinator.task_ended(self._name, failure)
+
     def close(self) -> None:
         """The coordinator outlives its tasks."""
 
 
-def load_state_of(name: str, storage: FileSystemCheckpointStorage) -> tuple[int, bytes] | None:
+def load_state_of(name: str, storage: CheckpointStorage) -> tuple[int, bytes] | None:
     """Id and state of the newest checkpoint there; IncompatibleStateError if not of this task."""
     found = storage.load_latest()
     if found is None:

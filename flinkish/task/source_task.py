@@ -27,7 +27,7 @@ from flinkish.functions import SourceFunction
 from flinkish.mailbox import MailboxController, SynchronizedStreamTaskActionExecutor
 from flinkish.operators import OperatorEnvironment
 from flinkish.task.checkpoint_lock import CheckpointLock
-from flinkish.task.checkpoint_storage import FileSystemCheckpointStorage
+from flinkish.task.checkpoint_storage import CheckpointStorage
 from flinkish.task.checkpoint_types import (
     CheckpointFailureReason,
     CheckpointMetaData,
@@ -71,7 +71,7 @@ class SourceStreamTask(StreamTask):
         source: SourceFunction,
         output: StreamTaskOutput,
         *,
-        checkpoint_storage: FileSystemCheckpointStorage | None = None,
+        checkpoint_storage: CheckpointStorage | None = None,
         cancel_timeout: DurationLike = "30 seconds",
         name: str = "source",
         environment: OperatorEnvironment | None = None,

@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 
 from flinkish.common.errors import (
@@ -31,7 +32,7 @@ from flinkish.mailbox import (
     TaskMailbox,
 )
 from flinkish.operators import OperatorEnvironment, StreamOperator
-from flinkish.task.checkpoint_storage import FileSystemCheckpointStorage
+from flinkish.task.checkpoint_storage import CheckpointStorage
 from flinkish.task.checkpointed_task import CheckpointedTask
 from flinkish.task.element_io import (
     InputProcessor,
@@ -42,7 +43,7 @@ from flinkish.task.element_io import (
 )
 from flinkish.task.io_metrics import TaskIOMetrics
 from flinkish.task.outlets import Outlets, suspend_until
-from flinkish.task.responders import AwaitsFinalCheckpoint
+from flinkish.task.responders import AwaitsFinalCheckpoint, HearsOfTheEnd
 from flinkish.task.states import TaskState, TaskStatistics
 from flinkish.task.task_operator import TaskOperator
 from flinkish.time import ProcessingTimeService, SystemProcessingTimeService
@@ -81,7 +82,7 @@ class StreamTask(CheckpointedTask):
         output: StreamTaskOutput | None = None,
         *,
         operator: StreamOperator | None = None,
-        checkpoint_storage: FileSystemCheckpointStorage | None = None,
+        checkpoint_storage: CheckpointStorage | None = None,
         name: str = "task",
         environment: OperatorEnvironment | None = None,
         processing_time_service: ProcessingTimeService | None = None,
@@ -242,7 +243,11 @@ class StreamTask(CheckpointedTask):
             self._processor.suspend()
             return
 
-        def suspend(_: object) -> None:
+        def suspend(kept: Future[None]) -> None:
+            error = kept.exception()
+            if error is not None:
+                self.report_throwable(error)
+                return
             with suppress(RejectedExecutionError):  # it has failed, or was cancelled
                 self._processor.main_mailbox_executor.execute(
                     self._processor.suspend, "the final checkpoint is kept"
@@ -292,6 +297,9 @@ class StreamTask(CheckpointedTask):
         self._times.stop()
         self._state = end if first is None else TaskState.FAILED
         self._mails.answer_the_rest()
+        responder = self._checkpoints.responder
+        if isinstance(responder, HearsOfTheEnd):
+            responder.task_ended(first)
         if first is not None and error is None:
             raise first
 

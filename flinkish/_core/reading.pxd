@@ -12,7 +12,7 @@
 #       it there.  What reading touches (cutter, sink, counts) is its own meanwhile.
 #   R2  While the reading is lent the I/O thread does not wait for input of this socket.  It does
 #       again when it is given back, and epoll is level-triggered: what came meanwhile is found.
-#   R3  Who borrows runs nobody's code: the callbacks of answers are left to the I/O thread, and a
+#   R3  Who borrows runs nobody's code: the callbacks of answers are left to other threads, and a
 #       turn begins when the reading was given back.  So it is never long until that.
 #   R4  A connection ends on the I/O thread, and not while its reading is lent: `end` says no then,
 #       once and for all lends no more, and the socket is shut down, which ends the borrower's wait;

@@ -1,6 +1,5 @@
 """The reading of a socket, which may be lent; described in ``reading.pxd``."""
 
-from collections.abc import Callable
 from typing import Protocol, type_check_only
 
 from typing_extensions import disjoint_base
@@ -16,7 +15,6 @@ class Lender(Protocol):
     def hear(self) -> None: ...
     def closed(self) -> Exception: ...
     def fail_later(self, error: Exception | None) -> None: ...
-    def call_later(self, call: Callable[[], None]) -> None: ...
 
 @disjoint_base
 class Reading:

@@ -59,8 +59,8 @@ cdef class Reading:
 
     ``epoll`` is what the I/O thread waits with, and ``fd`` is registered there.  The connection says
     what ``read_large()`` (into the buffer of the cutter), ``take_control()`` (handle the frames that
-    the cutter keeps), ``hear()``, ``closed()`` (the error of a stream that has ended),
-    ``fail_later(error)`` and ``call_later(function)`` (both on the I/O thread) are.
+    the cutter keeps), ``hear()``, ``closed()`` (the error of a stream that has ended) and
+    ``fail_later(error)`` (end the connection, on the I/O thread) are.
     """
 
     def __cinit__(self, *args, **kwargs):

@@ -14,7 +14,8 @@
 from libc.stdint cimport int64_t
 
 from flinkish._core.rpc_future cimport Deadlines, RpcFuture
-from flinkish._core.rpc_inbox cimport Inbox, Letter, TurnFuture
+from flinkish._core.rpc_inbox cimport Inbox, Letter
+from flinkish._core.rpc_task cimport TurnFuture
 
 cdef enum ProcedureKind:
     KIND_TELL
@@ -56,6 +57,13 @@ cdef class AskFuture(TurnFuture):
 
 # A turn of the endpoint runs the method, if it lets the caller in, and answers with what that
 # returned or raised.
+#
+# Invariants:
+#   C1  Whatever a call raises is the affair of that call: in the method, in its arguments, token or
+#       result, in their codecs, in the making of its error.  It goes to the asker, or into the log
+#       if nobody asks, whatever its class; endpoint, worker and service go on.
+#   C2  An ask is answered once: when its method has returned, or when the future that this returned
+#       has ended, or when the endpoint has ended before (`Inbox.pending`).
 cdef class Call(Letter):
     cdef Procedure procedure
     cdef object arguments         # a tuple, or bytes
@@ -66,6 +74,9 @@ cdef class Call(Letter):
     cdef int _answer(self, object result) except -1
     cdef int _fail(self, object error) except -1
     cdef int _turn_away(self, Inbox inbox, object error) except -1
+    cdef int _raised(self, Inbox inbox, object error) except -1
+    cdef int _answer_later(self, Inbox inbox, object result) except -1
+    cdef Inbox _inbox(self)       # that it is for
 
 
 cdef class LocalCall(Call):

@@ -6,7 +6,8 @@ from typing import Any
 from typing_extensions import disjoint_base
 
 from flinkish._core.rpc_future import Deadlines
-from flinkish._core.rpc_inbox import Inbox, Letter, TurnFuture
+from flinkish._core.rpc_inbox import Inbox, Letter
+from flinkish._core.rpc_task import TurnFuture
 
 @disjoint_base
 class Procedure:

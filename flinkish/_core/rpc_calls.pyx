@@ -4,7 +4,9 @@ from flinkish._core.futex cimport load_word
 from flinkish._core.rpc_future cimport (
     FUTURE_DONE, FUTURE_FAILED, FUTURE_PENDING, RpcFuture, words,
 )
-from flinkish._core.rpc_inbox cimport LIFE_STARTED, LIFE_TERMINATING, current_inbox
+from flinkish._core.rpc_inbox cimport (
+    LIFE_STARTED, LIFE_TERMINATING, current_inbox, unraisable,
+)
 
 
 cdef class Procedure:
@@ -57,7 +59,7 @@ cdef object encode(Procedure procedure, tuple arguments, str address):
 cdef tuple decode(Procedure procedure, object payload):
     try:
         return procedure.decode_arguments(payload)
-    except Exception as error:
+    except BaseException as error:
         raise words().undecodable(procedure, error)
 
 
@@ -84,43 +86,73 @@ cdef class Call(Letter):
     cdef int _fail(self, object error) except -1:
         return 0
 
+    cdef Inbox _inbox(self):
+        return None
+
     cdef int deliver(self, Inbox inbox) except -1:
-        cdef object result
+        cdef object result, error
         cdef Procedure procedure = self.procedure
-        cdef object error = admission(inbox, self._token(), procedure.name)
-        if error is not None:
-            return self._turn_away(inbox, error)
         try:
+            error = admission(inbox, self._token(), procedure.name)
+            if error is not None:
+                return self._turn_away(inbox, error)
             if type(self.arguments) is tuple:
                 result = invoke(inbox, procedure, <tuple>self.arguments)
             else:
                 result = invoke(inbox, procedure, decode(procedure, self.arguments))
-        except BaseException as raised:
             if self._is_tell():
-                words().tell_failed(inbox, procedure.name, raised)
+                return 0
+            if is_future(result):
+                self._answer_later(inbox, result)
             else:
-                self._fail(raised)
-            if not isinstance(raised, Exception):
-                raise
-            return 0
-        if self._is_tell():
-            return 0
-        if is_future(result):
-            result.add_done_callback(self._forward)
+                self._answer(result)
+        except BaseException as raised:
+            self._raised(inbox, raised)
+        return 0
+
+    cdef int _raised(self, Inbox inbox, object error) except -1:
+        """A call failed; whatever its error is, the endpoint goes on (Flink: E.15, E.16)."""
+        try:
+            if self._is_tell():
+                words().tell_failed(inbox, self.procedure.name, error)
+            else:
+                self._fail(error)
+        except BaseException as another:    # of a log handler
+            unraisable(another)
+        return 0
+
+    cdef int _answer_later(self, Inbox inbox, object result) except -1:
+        if type(self.arguments) is tuple:
+            self.arguments = ()     # of no more use, but maybe large
         else:
-            self._answer(result)
+            self.arguments = b""
+        inbox.keep_pending(self)
+        try:
+            result.add_done_callback(self._forward)
+        except BaseException:
+            inbox.take_pending(self)
+            raise
         return 0
 
     def _forward(self, result):
         """Answer with what became of the future that the method returned."""
-        if result.cancelled():
-            self._fail(words().cancelled(result))
-            return
-        error = result.exception()
-        if error is not None:
-            self._fail(error)
-        else:
-            self._answer(result.result())
+        cdef Inbox inbox = self._inbox()
+        if not inbox.take_pending(self):
+            return    # the endpoint has ended before
+        try:
+            if result.cancelled():
+                self._fail(words().cancelled(result))
+                return
+            error = result.exception()
+            if error is not None:
+                self._fail(error)
+            else:
+                self._answer(result.result())
+        except BaseException as raised:
+            self._raised(inbox, raised)
+
+    cdef int abandon(self, Inbox inbox) except -1:
+        return self._fail(words().unanswered(inbox, self.procedure.name))
 
     cdef int _turn_away(self, Inbox inbox, object error) except -1:
         words().dead_letter(inbox, self.procedure.name, error, self._is_tell())
@@ -139,21 +171,36 @@ cdef class LocalCall(Call):
     cdef bint _is_tell(self) noexcept:
         return self.future is None
 
+    cdef Inbox _inbox(self):
+        return (<LocalPort>self.port).inbox
+
+    cdef bint given_up(self) except -1:
+        return self.future.state != FUTURE_PENDING
+
     cdef int _answer(self, object result) except -1:
-        cdef object back
+        cdef object payload
         if type(self.arguments) is tuple:
             self.future.settle(FUTURE_DONE, result)
             return 0
         try:
-            back = words().through_bytes(self.procedure, result, self.port.address)
-        except Exception as error:
-            return self._fail(error)
-        self.future.settle(FUTURE_DONE, back)
+            payload = self.procedure.encode_result(result)
+        except BaseException as error:
+            return self._fail(words().unsendable_result(self.procedure, result, error))
+        try:
+            result = self.procedure.decode_result(payload)
+        except BaseException as error:
+            self.future.settle(FUTURE_FAILED, words().unreadable_result(
+                self.procedure, self.port.address, error))
+            return 0
+        self.future.settle(FUTURE_DONE, result)
         return 0
 
     cdef int _fail(self, object error) except -1:
-        if self.future is not None:
-            self.future.settle(FUTURE_FAILED, error)
+        if self.future is None:
+            return 0
+        if type(self.arguments) is not tuple:
+            error = words().remote_error(words().encode_error(error), self.procedure.name)
+        self.future.settle(FUTURE_FAILED, error)
         return 0
 
 

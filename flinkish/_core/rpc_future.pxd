@@ -12,6 +12,12 @@
 #       comparison of `state` and going to sleep are one step to it.
 #   F3  A callback runs once: `settle` takes those that are there, later ones run at once.
 #   F4  Waiters are woken before callbacks run, which may take their time.
+#   F5  A callback is somebody's code, and may block or raise whatever it likes.  It never runs on a
+#       thread that others depend on: one that reads sockets or ends time limits has
+#       `runs_no_callbacks` set and hands callbacks to `words.call_elsewhere`, all but those of
+#       flinkish itself (`Prompt`), which never block.  What a callback raises goes no further.
+#   F6  A thread that runs callbacks says when it waits for a future (`serve_callbacks`), and another
+#       one takes its place: the future may be one that the next callback ends.
 #
 # Waking.  A woken thread wants the GIL.  Within a turn that has more letters to deliver the wake is
 # done with the GIL held: the waiter then sleeps on until the turn is over or 5 ms have passed, and
@@ -50,6 +56,7 @@ cdef class RpcFuture:
     # or it has nothing to do.
     cdef int while_waiting(self, int64_t until) except -1
     cdef int _await(self, object timeout) except -1
+    cdef int _await_until(self, int64_t until, object timeout) except -1
     cdef int _call_back(self, object callback) except -1
     cdef int _call_all(self, object callbacks) except -1
 
@@ -72,11 +79,11 @@ cdef class TimedFuture(RpcFuture):
 # The wall's functions: see `equip`.
 cdef object words()
 cdef int64_t monotonic_nanos() except -1
-# Between `wakes_later(list, ...)` and `wakes_later(None, None)` this thread's settles put futures
-# without callbacks, whose waiters are to be woken, into the list; `wake_all` does that.  With a
-# second list they put what others are to call there, as (future, callbacks); `call_back_all` does.
-cdef void wakes_later(list into, list calls) noexcept
-cdef int call_back_all(list calls) except -1
+# Between `wakes_later(list)` and `wakes_later(None)` this thread's settles put futures without
+# callbacks, whose waiters are to be woken, into the list; `wake_all` does that.
+cdef void wakes_later(list into) noexcept
+# Between True and False this thread runs no callbacks (F5); they may be nested.
+cdef void runs_no_callbacks(bint none) noexcept
 cdef int wake_all(list ended) except -1
 # More letters wait in the turn that this thread is in.
 cdef void turn_has_more(bint more) noexcept

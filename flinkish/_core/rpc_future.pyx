@@ -12,11 +12,13 @@ cdef extern from *:
     static __thread int flinkish_turn_has_more = 0;
     /* Borrowed from whoever set it. */
     static __thread PyObject *flinkish_wakes_later = NULL;
-    static __thread PyObject *flinkish_calls_later = NULL;
+    static __thread int flinkish_runs_no_callbacks = 0;
+    static __thread int flinkish_serves_callbacks = 0;
     """
     bint flinkish_turn_has_more
     PyObject* flinkish_wakes_later
-    PyObject* flinkish_calls_later
+    int flinkish_runs_no_callbacks
+    bint flinkish_serves_callbacks
 
 cdef int64_t NEVER = INT64_MAX
 cdef int64_t NO_HANDLE = -1
@@ -53,17 +55,45 @@ cdef void turn_has_more(bint more) noexcept:
     flinkish_turn_has_more = more
 
 
-cdef void wakes_later(list into, list calls) noexcept:
-    global flinkish_wakes_later, flinkish_calls_later
+cdef void wakes_later(list into) noexcept:
+    global flinkish_wakes_later
     flinkish_wakes_later = NULL if into is None else <PyObject*>into
-    flinkish_calls_later = NULL if calls is None else <PyObject*>calls
 
 
-cdef int call_back_all(list calls) except -1:
-    cdef RpcFuture future
-    for future, callbacks in calls:
-        future._call_all(callbacks)
-    return 0
+cdef void runs_no_callbacks(bint none) noexcept:
+    global flinkish_runs_no_callbacks
+    flinkish_runs_no_callbacks += 1 if none else -1
+
+
+def leave_callbacks(bint leave):
+    """Have the callbacks of what this thread ends run on other threads, from now on or no more.
+
+    Nor may this thread wait for a future meanwhile: that is a DeadlockError.
+    """
+    runs_no_callbacks(leave)
+
+
+def serve_callbacks(bint serve):
+    """``words`` is told when this thread begins to wait for a future, and when it ends to."""
+    global flinkish_serves_callbacks
+    flinkish_serves_callbacks = serve
+
+
+def call_back(RpcFuture future not None, callback):
+    """Call ``callback(future)``; what it raises is logged."""
+    future._call_back(callback)
+
+
+cdef class Prompt:
+    """A callback of flinkish itself, which runs on any thread: it never blocks."""
+
+    cdef object function
+
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, future):
+        self.function(future)
 
 
 cdef int wake_all(list ended) except -1:
@@ -78,7 +108,7 @@ cdef int wake_all(list ended) except -1:
 cdef class RpcFuture:
     """The result of a call, with the methods of ``concurrent.futures.Future``; awaitable.
 
-    Threading: safe from any thread.  Callbacks run where the result is set, or at once.
+    Threading: safe from any thread.  ``add_done_callback`` says where callbacks run.
     """
 
     @classmethod
@@ -118,10 +148,7 @@ cdef class RpcFuture:
                 with nogil:
                     futex_wake(&self.state, ALL)
         if callbacks is not None:
-            if flinkish_calls_later != NULL:
-                (<list>flinkish_calls_later).append((self, callbacks))
-            else:
-                self._call_all(callbacks)
+            self._call_all(callbacks)
         return True
 
     cdef int ended(self) except -1:
@@ -137,17 +164,26 @@ cdef class RpcFuture:
         return 0
 
     cdef int _call_all(self, object callbacks) except -1:
+        cdef object interrupt = None
         if type(callbacks) is list:
             for callback in <list>callbacks:
-                self._call_back(callback)
+                try:
+                    self._call_back(callback)
+                except BaseException as error:    # Ctrl-C: the others are called nevertheless
+                    interrupt = error
+            if interrupt is not None:
+                raise interrupt
         else:
             self._call_back(callbacks)
         return 0
 
     cdef int _call_back(self, object callback) except -1:
+        if flinkish_runs_no_callbacks != 0 and type(callback) is not Prompt:
+            _words.call_elsewhere(self, callback)
+            return 0
         try:
             callback(self)
-        except Exception as error:
+        except BaseException as error:
             _words.callback_failed(callback, error)
         return 0
 
@@ -221,18 +257,29 @@ cdef class RpcFuture:
         return self.value if self.state == FUTURE_FAILED else None
 
     cdef int _await(self, object timeout) except -1:
-        cdef int64_t until = NEVER, nanos = SLICE
-        cdef bint waits
+        cdef int64_t until = NEVER, nanos
         if timeout is not None:
             nanos = min(max(<int64_t>(min(float(timeout), 9e9) * 1e9), 0), NEVER // 2)
             until = monotonic_nanos() + nanos
-            nanos = min(nanos, SLICE)
+        if flinkish_runs_no_callbacks != 0:
+            raise _words.never_waits(self)
+        if not flinkish_serves_callbacks:
+            return self._await_until(until, timeout)
+        _words.callback_waits(True)
+        try:
+            return self._await_until(until, timeout)
+        finally:
+            _words.callback_waits(False)
+
+    cdef int _await_until(self, int64_t until, object timeout) except -1:
+        cdef int64_t nanos = SLICE
+        cdef bint waits
         self.before_wait()
         try:
             self.while_waiting(until)
-            if until != NEVER:
-                nanos = min(max(until - monotonic_nanos(), 0), SLICE)
             while True:
+                if until != NEVER:
+                    nanos = min(max(until - monotonic_nanos(), 0), SLICE)
                 with cython.critical_section(self):
                     waits = self.state == FUTURE_PENDING
                     self.waiters += waits
@@ -245,15 +292,17 @@ cdef class RpcFuture:
                 if load_word(&self.state) != FUTURE_PENDING:
                     return 0
                 PyErr_CheckSignals()
-                if until != NEVER:
-                    nanos = min(until - monotonic_nanos(), SLICE)
-                    if nanos <= 0:
-                        raise _words.wait_timed_out(self, timeout)
+                if until != NEVER and monotonic_nanos() >= until:
+                    raise _words.wait_timed_out(self, timeout)
         finally:
             self.after_wait()
 
     def add_done_callback(self, fn):
-        """Call ``fn(self)`` when it has ended; what it raises is logged."""
+        """Call ``fn(self)`` when it has ended; what it raises is logged.
+
+        It is called by the thread that ends the future, or at once; by a thread for callbacks
+        when the end came from another process, or is that of its time.
+        """
         cdef list pair = [None, fn]
         cdef bint ended = True
         with cython.critical_section(self):
@@ -319,22 +368,25 @@ cdef class Deadlines:
         cdef TimedFuture future
         with cython.critical_section(self):
             self.wake_at = NEVER
-        while True:
-            now = monotonic_nanos() // NANOS
-            due = self.wheel.expire(now, BURST)
-            if not due:
-                break
-            for future in due:
-                future.handle = NO_HANDLE
-                if load_word(&future.state) == FUTURE_PENDING:
-                    error = future.late_error()
-                    with cython.critical_section(self):
-                        self.expired += 1     # before anybody can see that it has expired
-                    count += future.settle(FUTURE_FAILED, error)
+        runs_no_callbacks(True)    # one that blocks would keep other time limits from ending
+        try:
+            while True:
+                now = monotonic_nanos() // NANOS
+                due = self.wheel.expire(now, BURST)
+                if not due:
+                    break
+                for future in due:
+                    future.handle = NO_HANDLE
+                    if load_word(&future.state) == FUTURE_PENDING:
+                        error = future.late_error()
+                        with cython.critical_section(self):
+                            self.expired += 1     # before anybody can see that it has expired
+                        count += future.settle(FUTURE_FAILED, error)
+        finally:
+            runs_no_callbacks(False)
         if self.wheel.next_wake(&at):
             self._arm(at)
         return count
-
 
     def abandon(self, error):
         """Fail all that are left, when nobody will answer any more; how many."""

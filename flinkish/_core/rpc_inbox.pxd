@@ -30,6 +30,11 @@
 #       about to wait for an answer in a turn starts a spare one otherwise.  Surplus workers end
 #       when they find nothing to do.
 #   I8  A turn delivers `limit` letters at most; then others have theirs.
+#   I9  What a letter raises ends its own inbox at most, never the worker: the end of a turn is made
+#       in any case, and a thread that cannot be started is not counted.
+#   I10 A call whose method returned a future is in `pending` from before the future's end is
+#       listened to; whoever takes it out answers it: the end of the future, or the end of the
+#       endpoint.  Calls that nobody waits for any more are dropped from time to time.
 #
 # Critical sections are as in timer_tasks.pxd: no Python code runs in one, no object of the garbage
 # collector is made or freed, none is nested.
@@ -37,7 +42,6 @@
 from libc.stdint cimport int64_t, uint32_t
 
 from flinkish._core.reading cimport Reading
-from flinkish._core.rpc_future cimport TimedFuture
 
 # What an inbox delivers.
 cdef class Letter:
@@ -45,6 +49,10 @@ cdef class Letter:
     cdef int deliver(self, Inbox inbox) except -1
     # The inbox is closed.
     cdef int refuse(self, Inbox inbox) except -1
+    # The inbox was closed before the future that was to be the answer has ended.
+    cdef int abandon(self, Inbox inbox) except -1
+    # Whether nobody waits for the answer any more.
+    cdef bint given_up(self) except -1
     # Where the next one may come from, if that waits for this one; or None.
     cdef Reading reading(self)
 
@@ -63,6 +71,8 @@ cdef class Inbox:
     cdef Inbox waits_for                # whose answer its main thread waits for
     cdef list arrived
     cdef list batch
+    cdef dict pending                   # Letter -> True; None before the first one
+    cdef Py_ssize_t look_at             # how many pending ones are looked through for given-up ones
     cdef unsigned long runner
     cdef int life                       # InboxLife; changes in turns only
     cdef uint32_t generation            # of forks: a child has no thread that would run it
@@ -76,6 +86,10 @@ cdef class Inbox:
     # Whether there is more goes to `more`.  Of a turn with a single letter its `reading` is returned.
     cdef Reading turn(self, int limit, bint* more)
     cdef int deliver_one(self, Letter letter) except -1
+    cdef int refuse_one(self, Letter letter) except -1
+    cdef int keep_pending(self, Letter call) except -1
+    cdef bint take_pending(self, Letter call) except -1
+    cdef int fail_pending(self) except -1
     cdef int close_now(self) except -1
 
 cdef class RunQueue:
@@ -102,11 +116,7 @@ cdef class RunQueue:
     cdef int begin_wait(self) except -1
     cdef int end_wait(self) except -1
 
-# A future that a turn of `inbox` ends; None when that is in another process.
-cdef class TurnFuture(TimedFuture):
-    cdef Inbox inbox
-    cdef RunQueue unrung                # a wake that is due before this thread sleeps
-    cdef object awaited(self)           # a name for what is waited for
+cdef void unraisable(object error) noexcept
 
 # The inbox whose turn this thread is in, or None.
 cdef Inbox current_inbox()

@@ -1,28 +1,13 @@
 """Inboxes of endpoints and the queues of those that have letters."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from typing_extensions import disjoint_base
-
-from flinkish._core.rpc_future import RpcFuture, TimedFuture
-
-_T = TypeVar("_T")
 
 @disjoint_base
 class Letter:
     """Something for an endpoint."""
-
-@disjoint_base
-class Task(Letter):
-    """A function to be called in the main thread."""
-
-    def __init__(
-        self,
-        function: Callable[[], object],
-        future: RpcFuture[Any] | None = None,
-        control: bool = False,
-    ) -> None: ...
 
 @disjoint_base
 class Inbox:
@@ -39,6 +24,8 @@ class Inbox:
     @property
     def life_code(self) -> int: ...
     @property
+    def pending_calls(self) -> int: ...
+    @property
     def size(self) -> int: ...
     def __init__(
         self, queue: RunQueue, home: Any, name: str, target: Any, token: Any = None
@@ -47,12 +34,6 @@ class Inbox:
     def post(self, letter: Letter) -> None: ...
     def set_life(self, life: int) -> None: ...
     def close(self) -> None: ...
-
-@disjoint_base
-class TurnFuture(TimedFuture[_T]):
-    """A future that a turn of an inbox ends."""
-
-def turn_future(inbox: Inbox) -> TurnFuture[Any]: ...
 
 @disjoint_base
 class RunQueue:

@@ -7,9 +7,7 @@ from flinkish._core.futex cimport (
     fork_generation, fork_watch, futex_wait, futex_wake, store_word,
 )
 from flinkish._core.memory cimport segment_raise
-from flinkish._core.rpc_future cimport (
-    FUTURE_DONE, FUTURE_FAILED, RpcFuture, TimedFuture, turn_has_more, words,
-)
+from flinkish._core.rpc_future cimport turn_has_more, words
 
 cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident() noexcept
@@ -24,6 +22,7 @@ cdef extern from *:
 cdef int64_t SLICE = 60_000_000_000   # ns a worker sleeps before it looks for itself
 cdef int64_t READ_SLICE = 100_000_000 # ns for which it reads a connection before it lets go
 cdef int ALL = 0x7FFFFFFF
+cdef Py_ssize_t FORGOTTEN = 1024      # pending calls that nobody may wait for any more, at most
 
 
 segment_raise(fork_watch())
@@ -31,6 +30,11 @@ segment_raise(fork_watch())
 
 cdef Inbox current_inbox():
     return None if flinkish_current_inbox == NULL else <Inbox>flinkish_current_inbox
+
+
+cdef void unraisable(object error) noexcept:
+    """What not even the error handling survived, for ``sys.unraisablehook``: the thread goes on."""
+    raise error
 
 
 cdef class Letter:
@@ -41,6 +45,12 @@ cdef class Letter:
 
     cdef int refuse(self, Inbox inbox) except -1:
         return 0
+
+    cdef int abandon(self, Inbox inbox) except -1:
+        return 0
+
+    cdef bint given_up(self) except -1:
+        return False
 
     cdef Reading reading(self):
         return None
@@ -83,9 +93,19 @@ cdef class Inbox:
 
     cdef int deliver_one(self, Letter letter) except -1:
         try:
-            letter.deliver(self)
+            try:
+                letter.deliver(self)
+            except BaseException as error:
+                words().endpoint_failed(self, error)
         except BaseException as error:
-            words().endpoint_failed(self, error)
+            unraisable(error)
+        return 0
+
+    cdef int refuse_one(self, Letter letter) except -1:
+        try:
+            letter.refuse(self)
+        except BaseException as error:
+            unraisable(error)
         return 0
 
     cdef Reading turn(self, int limit, bint* more):
@@ -97,29 +117,31 @@ cdef class Inbox:
         self.runner = PyThread_get_thread_ident()
         global flinkish_current_inbox
         flinkish_current_inbox = <PyObject*>self
-        while done < limit:
-            if not batch:
-                with cython.critical_section(self):
-                    self.batch = self.arrived
-                    self.arrived = batch
-                batch = self.batch
+        try:
+            while done < limit:
                 if not batch:
-                    break
-                batch.reverse()
-            turn_has_more(len(batch) > 1 or len(self.arrived) != 0)
-            letter = <Letter>batch.pop()
-            self.deliver_one(letter)
-            done += 1
-        turn_has_more(False)
-        flinkish_current_inbox = NULL
-        self.runner = 0
-        with cython.critical_section(self):
-            if not batch and not self.arrived:
-                self.scheduled = False
-                more[0] = False
-        with cython.critical_section(self.queue):
-            self.queue.turns += 1
-            self.queue.letters += done
+                    with cython.critical_section(self):
+                        self.batch = self.arrived
+                        self.arrived = batch
+                    batch = self.batch
+                    if not batch:
+                        break
+                    batch.reverse()
+                turn_has_more(len(batch) > 1 or len(self.arrived) != 0)
+                letter = <Letter>batch.pop()
+                done += 1
+                self.deliver_one(letter)
+        finally:
+            turn_has_more(False)
+            flinkish_current_inbox = NULL
+            self.runner = 0
+            with cython.critical_section(self):
+                if not self.batch and not self.arrived:
+                    self.scheduled = False
+                    more[0] = False
+            with cython.critical_section(self.queue):
+                self.queue.turns += 1
+                self.queue.letters += done
         return letter.reading() if done == 1 else None
 
     cdef int close_now(self) except -1:
@@ -130,10 +152,41 @@ cdef class Inbox:
             self.life = LIFE_TERMINATED
             rest, self.arrived = self.arrived, rest
         while batch:
-            (<Letter>batch.pop()).refuse(self)
+            self.refuse_one(<Letter>batch.pop())
         for letter in rest:
-            letter.refuse(self)
+            self.refuse_one(letter)
+        self.fail_pending()
         self.target = None
+        return 0
+
+    # --- calls whose methods have returned a future that has not ended
+
+    cdef int keep_pending(self, Letter call) except -1:
+        if self.pending is None:
+            self.pending = {}
+            self.look_at = FORGOTTEN
+        elif len(self.pending) >= self.look_at:
+            for other in list(self.pending):
+                if (<Letter>other).given_up():
+                    self.pending.pop(other, None)
+            self.look_at = 2 * len(self.pending) + FORGOTTEN
+        self.pending[call] = True
+        return 0
+
+    cdef bint take_pending(self, Letter call) except -1:
+        return self.pending.pop(call, False)
+
+    cdef int fail_pending(self) except -1:
+        cdef Letter call
+        while self.pending:
+            try:
+                call = self.pending.popitem()[0]
+            except KeyError:    # the last one has just ended
+                break
+            try:
+                call.abandon(self)
+            except BaseException as error:
+                unraisable(error)
         return 0
 
     # --- for the wall
@@ -160,104 +213,14 @@ cdef class Inbox:
         return self.life
 
     @property
+    def pending_calls(self):
+        """Calls whose methods have returned a future that has not ended."""
+        return 0 if self.pending is None else len(self.pending)
+
+    @property
     def size(self):
         """Letters that wait."""
         return len(self.arrived) + len(self.batch)
-
-
-cdef class Task(Letter):
-    """A function to be called in the main thread, whatever the endpoint's life.
-
-    With a future its outcome goes there; without one, what it raises is logged.
-    """
-
-    cdef object function
-    cdef RpcFuture future
-    cdef bint control             # outlives a stop, and what it raises ends the endpoint
-
-    def __init__(self, function, RpcFuture future=None, bint control=False):
-        self.function = function
-        self.future = future
-        self.control = control
-
-    cdef int deliver(self, Inbox inbox) except -1:
-        cdef object function = self.function
-        cdef object outcome
-        cdef RpcFuture future = self.future
-        if self.control:
-            function()
-            return 0
-        if inbox.life != LIFE_STARTED and inbox.life != LIFE_TERMINATING:
-            words().task_discarded(inbox, function, future)
-            return 0
-        if future is None:
-            try:
-                function()
-            except Exception as error:
-                words().task_failed(inbox, function, error)
-            return 0
-        if not future.set_running_or_notify_cancel():
-            return 0
-        try:
-            outcome = function()
-        except BaseException as error:
-            future.settle(FUTURE_FAILED, error)
-            if not isinstance(error, Exception):
-                raise
-            return 0
-        future.settle(FUTURE_DONE, outcome)
-        return 0
-
-    cdef int refuse(self, Inbox inbox) except -1:
-        if not self.control:
-            words().task_discarded(inbox, self.function, self.future)
-        return 0
-
-
-cdef class TurnFuture(TimedFuture):
-    """A future that a turn of an inbox ends.
-
-    Whoever waits for it in a turn of its own is replaced by a spare thread, or gets a DeadlockError
-    if the wait could never end.
-    """
-
-    cdef object awaited(self):
-        return "a function"
-
-    cdef int before_wait(self) except -1:
-        cdef RunQueue unrung = self.unrung
-        if unrung is not None:
-            self.unrung = None
-            unrung.ring()
-        cdef Inbox mine = current_inbox()
-        cdef Inbox other = self.inbox
-        if mine is None:
-            return 0
-        while other is not None:
-            if other is mine:
-                raise words().deadlock(mine, self.inbox, self.awaited())
-            other = other.waits_for
-        mine.waits_for = self.inbox
-        try:
-            mine.queue.begin_wait()
-        except BaseException:
-            self.after_wait()
-            raise
-        return 0
-
-    cdef int after_wait(self) except -1:
-        cdef Inbox mine = current_inbox()
-        if mine is not None:
-            mine.waits_for = None
-            mine.queue.end_wait()
-        return 0
-
-
-def turn_future(Inbox inbox not None):
-    """A future for a Task of this inbox."""
-    cdef TurnFuture future = TurnFuture.__new__(TurnFuture)
-    future.inbox = inbox
-    return future
 
 
 cdef class RunQueue:
@@ -374,7 +337,11 @@ cdef class RunQueue:
             inbox = self.next_one(reading)
             if inbox is None:
                 return
-            reading = inbox.turn(self.limit, &more)
+            reading = None
+            try:
+                reading = inbox.turn(self.limit, &more)
+            except BaseException as error:
+                unraisable(error)
             if more:
                 self._again(inbox)
             inbox = None
@@ -387,7 +354,13 @@ cdef class RunQueue:
                 self.workers += 1
                 starving = True
         if starving:
-            self.spare(self)
+            try:
+                self.spare(self)
+            except BaseException:    # no thread can be had: nothing waits, and none came
+                with cython.critical_section(self):
+                    self.workers -= 1
+                    self.waiting -= 1
+                raise
         return 0
 
     cdef int end_wait(self) except -1:

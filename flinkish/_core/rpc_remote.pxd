@@ -21,7 +21,7 @@
 #       section.
 #   S2  Whoever reads calls `accept` and `settle`: the I/O thread, or who has borrowed the reading
 #       (`reading.pxd`).  Neither runs a method of an endpoint: requests go into inboxes, and `settle`
-#       rings for each run queue once.  Callbacks are for the I/O thread alone.
+#       rings for each run queue once.  Nor does it run callbacks (F5).
 #   S3  Requests are given back to the sender's credit when their turn takes them, or when they are
 #       refused.
 #   S4  Who waits for the last ask that was made over a connection reads there itself, if nobody
@@ -56,7 +56,6 @@ cdef class Session(FrameSink):
     cdef readonly object lost          # the error, once the connection is over
     cdef list due                      # run queues to ring for
     cdef list woken                    # answered futures whose waiters are to be woken
-    cdef list calls                    # their callbacks, for the I/O thread, where another reads
     cdef Reading reading
     cdef uint64_t enter(self, RemoteAsk ask) except 0
     cdef int _request(self, Frame* frame) except -1

@@ -1,7 +1,5 @@
 """Calls that cross a connection; described in ``rpc_remote.pxd``."""
 
-from functools import partial
-
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 
@@ -12,8 +10,8 @@ from flinkish._core.futex cimport fork_generation, fork_watch, load_word
 from flinkish._core.memory cimport segment_raise
 from flinkish._core.rpc_calls cimport encode
 from flinkish._core.rpc_future cimport (
-    FUTURE_CANCELLED, FUTURE_DONE, FUTURE_FAILED, FUTURE_PENDING, Deadlines, call_back_all,
-    monotonic_nanos, wake_all, wakes_later, words,
+    FUTURE_CANCELLED, FUTURE_DONE, FUTURE_FAILED, FUTURE_PENDING, Deadlines, monotonic_nanos,
+    runs_no_callbacks, wake_all, wakes_later, words,
 )
 from flinkish._core.rpc_inbox cimport RunQueue
 
@@ -24,10 +22,6 @@ segment_raise(fork_watch())
 
 cdef int64_t NEVER = INT64_MAX
 cdef int64_t SLICE = 500_000_000      # ns of one wait, so that no signal stays unnoticed longer
-
-
-def _call_back_all(calls):
-    call_back_all(calls)
 
 
 cdef class Link:
@@ -56,7 +50,6 @@ cdef class Session(FrameSink):
         self.asks = {}
         self.due = []
         self.woken = []
-        self.calls = []
         self.reading = connection.reading
 
     def __repr__(self):
@@ -82,9 +75,6 @@ cdef class Session(FrameSink):
         while self.due:
             queue = <RunQueue>self.due.pop()
             queue.ring()
-        if self.calls:
-            calls, self.calls = self.calls, []
-            self.connection.call_later(partial(_call_back_all, calls))
         return wake_all(self.woken)
 
     cdef int _request(self, Frame* frame) except -1:
@@ -117,23 +107,23 @@ cdef class Session(FrameSink):
             return 0    # it was given up, or its time was over
         ask = <RemoteAsk>found
         ask.call = 0
-        payload = PyBytes_FromStringAndSize(<const char*>frame.payload, frame.size)
-        cdef uint32_t state = FUTURE_DONE if good else FUTURE_FAILED
-        if not good:
-            outcome = words().remote_error(payload, ask.procedure.name)
-        else:
-            try:
+        cdef uint32_t state = FUTURE_FAILED
+        try:
+            payload = PyBytes_FromStringAndSize(<const char*>frame.payload, frame.size)
+            if good:
                 outcome = ask.procedure.decode_result(payload)
-            except Exception as error:
-                state = FUTURE_FAILED
-                outcome = words().unreadable_result(ask.procedure, ask.port.address, error)
-        if ask.callbacks is not None and self.woken:
-            wake_all(self.woken)    # a callback may take its time
-        wakes_later(self.woken, self.calls if self.reading.holder != 0 else None)
+                state = FUTURE_DONE
+            else:
+                outcome = words().remote_error(payload, ask.procedure.name)
+        except BaseException as error:    # of a decoder of the user, too: it is this ask's alone
+            outcome = words().unreadable_result(ask.procedure, ask.port.address, error)
+        wakes_later(self.woken)
+        runs_no_callbacks(True)
         try:
             ask.settle(state, outcome)
         finally:
-            wakes_later(None, None)
+            runs_no_callbacks(False)
+            wakes_later(None)
         return 0
 
     # --- links and asks
@@ -213,6 +203,17 @@ cdef class RemoteCall(Call):
     cdef object _token(self):
         return self.link.token
 
+    cdef Inbox _inbox(self):
+        return self.link.inbox
+
+    cdef int abandon(self, Inbox inbox) except -1:
+        if inbox.home.is_closed:
+            return 0    # the whole service ends: its goodbye, which is about to come, says more
+        return Call.abandon(self, inbox)
+
+    cdef bint given_up(self) except -1:
+        return self.link.session.lost is not None
+
     cdef bint _is_tell(self) noexcept:
         return self.call == 0
 
@@ -231,7 +232,7 @@ cdef class RemoteCall(Call):
         cdef bytes payload
         try:
             payload = <bytes?>self.procedure.encode_result(result)
-        except Exception as error:
+        except BaseException as error:
             return self._fail(words().unsendable_result(self.procedure, result, error))
         try:
             self.link.session.out.send_frame(
@@ -247,7 +248,10 @@ cdef class RemoteCall(Call):
         if self.call == 0:
             return 0
         for brief in range(2):
-            payload = <bytes?>words().encode_error(error, brief)
+            try:
+                payload = <bytes?>words().encode_error(error, brief)
+            except BaseException:    # no stack was left to call it
+                payload = <bytes?>words().INDESCRIBABLE
             try:
                 self.link.session.out.send_frame(
                     FRAME_ERROR, 0, 0, 0, self.call, <const uint8_t*>PyBytes_AS_STRING(payload),

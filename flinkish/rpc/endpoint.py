@@ -8,7 +8,8 @@ from typing import Any, Protocol, TypeVar
 
 from flinkish._core.rpc_calls import LocalPort
 from flinkish._core.rpc_future import RpcFuture, start_deadline
-from flinkish._core.rpc_inbox import Inbox, Task, TurnFuture, turn_future
+from flinkish._core.rpc_inbox import Inbox
+from flinkish._core.rpc_task import Task, TurnFuture, turn_future
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import (
     ArgumentTypeError,
@@ -18,7 +19,9 @@ from flinkish.common.errors import (
     UnsupportedOperationError,
 )
 from flinkish.rpc.executors import MainThreadExecutor, callable_of
+from flinkish.rpc.futures import uncancellable
 from flinkish.rpc.gateway import RpcGateway, check_implements, gateways_of, proxy_of
+from flinkish.rpc.remote_errors import said
 from flinkish.rpc.service import RpcService
 from flinkish.rpc.states import Control, EndpointState, next_state
 
@@ -71,8 +74,7 @@ class RpcEndpoint(RpcGateway):
         self._running = False
         self._executor: MainThreadExecutor | None = None
         self._resources: list[Closeable] | None = []
-        self._terminated: RpcFuture[None] = RpcFuture()
-        self._terminated.set_running_or_notify_cancel()  # it has several holders: none cancels it
+        self._terminated: RpcFuture[None] = uncancellable()
         self._inbox: Inbox = service.start_server(
             self,
             uuid.uuid4().hex if endpoint_id is None else endpoint_id,
@@ -168,8 +170,8 @@ class RpcEndpoint(RpcGateway):
         self._running = True
         try:
             self.on_start()
-        except Exception as error:
-            failure = RpcError(f"Could not start RpcEndpoint {self._inbox.name}: {error}")
+        except BaseException as error:
+            failure = RpcError(f"Could not start RpcEndpoint {self._inbox.name}: {said(error)}")
             failure.__cause__ = error
             self._close_resources()
             self._finish(failure)
@@ -188,7 +190,7 @@ class RpcEndpoint(RpcGateway):
             return
         try:
             stopping = self.on_stop()
-        except Exception as error:
+        except BaseException as error:
             stopping = None
             failure = failure or error
         finally:
@@ -252,9 +254,11 @@ class RpcEndpoint(RpcGateway):
         for resource in reversed(resources or []):
             try:
                 resource.close()
-            except Exception as error:
+            except BaseException as error:
                 if failure is None:
-                    failure = RpcError(f"closing the resource {resource!r} failed: {error}")
+                    failure = RpcError(
+                        f"closing a resource, a {type(resource).__name__}, failed: {said(error)}"
+                    )
                     failure.__cause__ = error
         return failure
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from flinkish._core.rpc_future import RpcFuture
-from flinkish._core.rpc_inbox import Inbox, Task, turn_future
+from flinkish._core.rpc_inbox import Inbox
+from flinkish._core.rpc_task import Task, turn_future
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
 from flinkish.time import ProcessingTimeService, ScheduledFuture

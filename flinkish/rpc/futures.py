@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from concurrent.futures import InvalidStateError
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from flinkish._core.rpc_future import RpcFuture
+from flinkish._core.rpc_future import Prompt, RpcFuture
 
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ["RpcFuture", "awaiting", "completed", "failed"]
+__all__ = ["RpcFuture", "awaiting", "completed", "end", "failed", "uncancellable"]
 
 
 def awaiting(future: RpcFuture[Any]) -> Generator[Any, None, Any]:
@@ -26,10 +28,10 @@ def awaiting(future: RpcFuture[Any]) -> Generator[Any, None, Any]:
                 ended.set_result(None)
 
         def tell(_: object) -> None:
-            if not loop.is_closed():
+            with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(wake, None)
 
-        future.add_done_callback(tell)
+        future.add_done_callback(Prompt(tell))
         try:
             yield from ended
         except asyncio.CancelledError:
@@ -40,6 +42,25 @@ def awaiting(future: RpcFuture[Any]) -> Generator[Any, None, Any]:
 
         raise asyncio.CancelledError
     return future.result()
+
+
+def end(future: RpcFuture[Any], value: Any = None, error: BaseException | None = None) -> bool:
+    """End a future that its user may have cancelled; whether this did it."""
+    try:
+        if error is None:
+            future.set_result(value)
+        else:
+            future.set_exception(error)
+    except InvalidStateError:
+        return False
+    return True
+
+
+def uncancellable() -> RpcFuture[Any]:
+    """A future for several users: none of them can cancel it for the others."""
+    future: RpcFuture[Any] = RpcFuture()
+    future.set_running_or_notify_cancel()
+    return future
 
 
 def completed(value: Any) -> RpcFuture[Any]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import select
 import socket
 from abc import abstractmethod
-from collections.abc import Callable
 from functools import partial
 
 from flinkish._core.framing import FrameCutter, FrameSink
@@ -116,10 +115,6 @@ class Inflow(Outflow):
         """As declared."""
         reason = error or ConnectionError("it was ended while it was read")
         self._io.post(partial(self._failed, reason))
-
-    def call_later(self, call: Callable[[], None]) -> None:
-        """As declared."""
-        self._io.post(call)
 
     def _receive(self) -> None:
         if self._tls is None and self._cutter.missing:

@@ -9,7 +9,8 @@ Invariants:
         thread sets ``_asleep``, then looks at ``_calls``.  So either the thread finds the call
         before it sleeps, or the caller sees that it sleeps and writes to the eventfd, which ends
         its next wait.  The first who rings clears ``_asleep``.
-    I4  A forked child has none of this: what it inherits is closed, without a word to the peers,
+    I4  No callback of a user runs here (F5 of ``rpc_future.pxd``): others would wait for it.
+    I5  A forked child has none of this: what it inherits is closed, without a word to the peers,
         and the next ``acquire`` starts a thread of its own.
 """
 
@@ -26,6 +27,8 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import ClassVar, Protocol
+
+from flinkish._core.rpc_future import leave_callbacks
 
 __all__ = ["IoThread", "Reader", "TimerHandle"]
 
@@ -154,6 +157,7 @@ class IoThread:
     # --- the thread
 
     def _run(self) -> None:
+        leave_callbacks(True)
         epoll, readers, calls = self._epoll, self._readers, self._calls
         while not self._ended:
             self._asleep = True

@@ -77,10 +77,6 @@ class Outflow(FrameBuffer):
         """End the connection for this reason, or the one that there was; on the I/O thread."""
 
     @abstractmethod
-    def call_later(self, call: Callable[[], None]) -> None:
-        """Make this call on the I/O thread."""
-
-    @abstractmethod
     def _maybe_leave(self) -> None:
         """All that could be written is; end the connection if that was waited for."""
 

@@ -16,7 +16,7 @@ import msgspec
 
 from flinkish._core.framing import FrameSink
 from flinkish._core.rpc_calls import Port, Procedure
-from flinkish._core.rpc_future import RpcFuture
+from flinkish._core.rpc_future import Prompt, RpcFuture
 from flinkish._core.rpc_inbox import Inbox
 from flinkish._core.rpc_remote import Link, RemotePort, Route, Session, Way
 from flinkish.common.errors import (
@@ -28,7 +28,7 @@ from flinkish.common.errors import (
 )
 from flinkish.rpc.addresses import RpcAddress
 from flinkish.rpc.connection import Connection
-from flinkish.rpc.futures import completed, failed
+from flinkish.rpc.futures import completed, end, failed
 from flinkish.rpc.gateway import RpcGateway, gateways_of, proxy_of, schema_of
 from flinkish.rpc.remote_errors import encode_error
 from flinkish.rpc.schema import ASK
@@ -146,7 +146,7 @@ class Remote:
                 service.deadlines,
                 service.captures,
             )
-            future.set_result(proxy_of(gateway, port))
+            end(future, proxy_of(gateway, port))
 
         def again(way: Way) -> None:
             """The connection was lost: open the link anew, if it is still the same process."""
@@ -167,7 +167,7 @@ class Remote:
                 if not searched.cancelled() and searched.exception() is not None:
                     way.not_found(for_ever=service.is_closed)
 
-            searched.add_done_callback(ended)
+            searched.add_done_callback(Prompt(ended))
             self._open(address, request, searched, found)
 
         self._open(address, request, future, opened)
@@ -179,7 +179,7 @@ class Remote:
         future: RpcFuture[str] = RpcFuture()
 
         def opened(_: Session, reply: OpenReply) -> None:
-            future.set_result(f"{address.service}/user/rpc/{reply.endpoint}")
+            end(future, f"{address.service}/user/rpc/{reply.endpoint}")
 
         self._open(address, request, future, opened)
         return future
@@ -224,15 +224,15 @@ class Remote:
                     raise RpcConnectionError(f"the connection to {address} was lost at once")
                 asked = session.open(port, _OPEN, payload)
             except BaseException as error:
-                future.set_exception(_not_connected(address, error))
+                end(future, error=_not_connected(address, error))
                 return
-            asked.add_done_callback(lambda asked: answered(session, asked))
+            asked.add_done_callback(Prompt(lambda asked: answered(session, asked)))
 
         def answered(session: Session, asked: RpcFuture[OpenReply]) -> None:
             try:
                 opened(session, asked.result())
             except BaseException as error:
-                future.set_exception(error)
+                end(future, error=error)
 
         self._dial(address).add_done_callback(dialled)
 

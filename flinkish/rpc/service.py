@@ -32,7 +32,7 @@ from flinkish.rpc.addresses import (
 from flinkish.rpc.dead_letters import DeadLetters
 from flinkish.rpc.dispatcher import Dispatcher
 from flinkish.rpc.executors import ScheduledExecutor
-from flinkish.rpc.futures import completed, failed
+from flinkish.rpc.futures import completed, failed, uncancellable
 from flinkish.rpc.gateway import GatewayProxy, RpcGateway, gateways_of, proxy_of
 from flinkish.rpc.remote import Remote
 from flinkish.rpc.statistics import RpcStatistics
@@ -338,8 +338,7 @@ class RpcService:
         with self._lock:
             if self._closed is not None:
                 return self._closed
-            closed = self._closed = RpcFuture()
-            closed.set_running_or_notify_cancel()  # callers share it: none cancels it
+            closed = self._closed = uncancellable()
             inboxes = [*self._inboxes.values()]
         left = len(inboxes)
         failures: list[BaseException] = []

@@ -8,9 +8,12 @@ from __future__ import annotations
 import concurrent.futures
 import logging
 import sys
+import threading
 import time
 import traceback
 import types
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from flinkish._core import rpc_future
@@ -34,11 +37,18 @@ from flinkish.common.errors import (
     UnsupportedOperationError,
 )
 from flinkish.common.notes import add_note
+from flinkish.rpc.callbacks import CALLBACKS
 from flinkish.rpc.dead_letters import DeadLetter
 from flinkish.rpc.futures import RpcFuture, awaiting
-from flinkish.rpc.remote_errors import PeerLostError, encode_error, remote_error
+from flinkish.rpc.remote_errors import (
+    INDESCRIBABLE,
+    PeerLostError,
+    encode_error,
+    remote_error,
+    said,
+)
 
-__all__ = ["awaiting", "clock", "encode_error", "remote_error"]
+__all__ = ["INDESCRIBABLE", "awaiting", "clock", "encode_error", "remote_error"]
 
 _LOG = logging.getLogger("flinkish.rpc")
 _DEPTH = 12  # frames of the call site that are kept
@@ -55,9 +65,30 @@ def generic(cls: type, item: object) -> object:
     return types.GenericAlias(cls, item)
 
 
-def callback_failed(callback: object, error: Exception) -> None:
-    """A done callback raised."""
+def callback_failed(callback: object, error: BaseException) -> None:
+    """A done callback raised; Ctrl-C in the main thread is none of its doing."""
+    if (
+        isinstance(error, KeyboardInterrupt)
+        and threading.current_thread() is threading.main_thread()
+    ):
+        raise error
     _LOG.error("the callback %r of a future raised", callback, exc_info=error)
+
+
+def call_elsewhere(future: RpcFuture[Any], callback: Callable[[Any], object]) -> None:
+    """A callback came due on a thread that others depend on."""
+    CALLBACKS.put(partial(rpc_future.call_back, future, callback))
+
+
+callback_waits = CALLBACKS.waits
+
+
+def never_waits(future: RpcFuture[Any]) -> Exception:
+    """A wait on the thread that would end it."""
+    return DeadlockError(
+        f"thread {threading.current_thread().name!r} must not wait for {future!r}: it is what "
+        "brings answers and ends time limits. Wait on another thread, or go on in a callback"
+    )
 
 
 def invalid_state(future: RpcFuture[Any]) -> Exception:
@@ -129,6 +160,14 @@ def unreachable(inbox: Inbox, method: str) -> Exception:
     )
 
 
+def unanswered(inbox: Inbox, method: str) -> Exception:
+    """The endpoint has ended, and the future that the method returned has not (Flink: E.23)."""
+    return RecipientUnreachableError(
+        f"{method!r} gets no answer: the endpoint {inbox.home.address_of(inbox.name)} has ended "
+        "before the future did that its method returned; connect to its successor"
+    )
+
+
 def fence_mismatch(inbox: Inbox, token: object, method: str) -> Exception:
     """One side is fenced, the other one not (Flink: E.26)."""
     address = inbox.home.address_of(inbox.name)
@@ -154,11 +193,11 @@ def wrong_token(inbox: Inbox, found: str, method: str) -> Exception:
     )
 
 
-def undecodable(procedure: Procedure, cause: Exception) -> Exception:
+def undecodable(procedure: Procedure, cause: BaseException) -> Exception:
     """Arguments came that are not those of the method."""
     error = RpcError(
-        f"Could not deserialize the arguments of {procedure.gateway}.{procedure.name}: {cause}. "
-        "Caller and endpoint declare different parameters"
+        f"Could not deserialize the arguments of {procedure.gateway}.{procedure.name}: "
+        f"{said(cause)}. Caller and endpoint declare different parameters"
     )
     error.__cause__ = cause
     return error
@@ -226,7 +265,7 @@ def blocking_failed(method: str, address: str, cause: BaseException | None) -> E
     """The failure of a method `-> T`, with its cause (Flink: E.15)."""
     text = (
         f"Failure while obtaining synchronous RPC result. [{method}] at [{address}]: "
-        f"{type(cause).__name__}: {cause}"
+        f"{type(cause).__name__}: {said(cause)}"
     )
     error: RpcError
     if isinstance(cause, RpcTimeoutError):
@@ -240,22 +279,22 @@ def blocking_failed(method: str, address: str, cause: BaseException | None) -> E
 # --- bytes
 
 
-def unsendable(procedure: Procedure, address: str, cause: Exception) -> Exception:
+def unsendable(procedure: Procedure, address: str, cause: BaseException) -> Exception:
     """Arguments that cannot travel, in the caller (Flink: E.19)."""
     error = SerializationError(
         f"the arguments of {procedure.gateway}.{procedure.name} cannot be sent to {address}: "
-        f"{cause}",
+        f"{said(cause)}",
         path=f"{procedure.gateway}.{procedure.name}",
     )
     error.__cause__ = cause
     return error
 
 
-def unsendable_result(procedure: Procedure, result: Any, cause: Exception) -> Exception:
+def unsendable_result(procedure: Procedure, result: Any, cause: BaseException) -> Exception:
     """A result that cannot travel (Flink: E.20)."""
     error = RpcError(
         f"Failed to serialize the result of {procedure.gateway}.{procedure.name}, "
-        f"{type(result).__name__}: {cause}"
+        f"{type(result).__name__}: {said(cause)}"
     )
     error.__cause__ = cause
     return error
@@ -263,31 +302,21 @@ def unsendable_result(procedure: Procedure, result: Any, cause: Exception) -> Ex
 
 def unsent_result(procedure: Procedure, cause: Exception) -> Exception:
     """A result too large to be sent: the error names size and limit (Flink: E.20)."""
-    error = RpcError(f"The result of {procedure.gateway}.{procedure.name} was not sent: {cause}")
-    error.__cause__ = cause
-    return error
-
-
-def unreadable_result(procedure: Procedure, address: str, cause: Exception) -> Exception:
-    """A result that is not what the gateway declares (Flink: E.21)."""
     error = RpcError(
-        f"Could not deserialize the result of [{procedure.name}] at [{address}]: {cause}. The two "
-        "sides declare different results"
+        f"The result of {procedure.gateway}.{procedure.name} was not sent: {said(cause)}"
     )
     error.__cause__ = cause
     return error
 
 
-def through_bytes(procedure: Procedure, result: Any, address: str) -> Any:
-    """A result as another process would get it (Flink: E.18)."""
-    try:
-        payload = procedure.encode_result(result)
-    except Exception as error:
-        raise unsendable_result(procedure, result, error) from error
-    try:
-        return procedure.decode_result(payload)
-    except Exception as error:
-        raise unreadable_result(procedure, address, error) from error
+def unreadable_result(procedure: Procedure, address: str, cause: BaseException) -> Exception:
+    """A result that is not what the gateway declares (Flink: E.21)."""
+    error = RpcError(
+        f"Could not deserialize the result of [{procedure.name}] at [{address}]: {said(cause)}. "
+        "The two sides declare different results"
+    )
+    error.__cause__ = cause
+    return error
 
 
 def service_closed(name: str) -> Exception:

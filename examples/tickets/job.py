@@ -123,6 +123,7 @@ def work(spark: SparkSession, out: Path, port: int, options: dict[str, Any]) -> 
         options,
         board=board.whereabouts(),
         ledger=ledger,
+        ledger_version="triage-1",  # the port and the caller's name make no other answers
         observation=counts,
     )
     began = time.perf_counter()

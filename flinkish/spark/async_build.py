@@ -102,12 +102,13 @@ def with_ledger(
     schema: Schema,
     path: str | os.PathLike[str],
     settings: Mapping[str, Any],
+    version: str,
 ) -> MakeOperator:
     """The same, its results kept in a ledger, which is outside of limits: to look costs no call."""
     layer = ledger_layer(
         path,
-        make.fn,
         name,
+        version,
         arrow_schema(output_schema(schema, f"the output schema of {name!r}")),
         {"input": frame.schema.simpleString(), "settings": dict(settings)},
         make.retry,

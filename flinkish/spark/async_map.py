@@ -17,6 +17,7 @@ from flinkish.spark.async_build import Batches, MakeOperator, call_rows, name_of
 from flinkish.spark.async_context import KeyOf, key_maker
 from flinkish.spark.call_layers import limit_layers
 from flinkish.spark.control_plane import ControlPlane
+from flinkish.spark.ledger import function_version
 from flinkish.spark.limits import Concurrency, Rate
 from flinkish.spark.tasks import Schema, TaskResults
 
@@ -43,6 +44,7 @@ def async_map(
     warmup: DurationLike | None = None,
     ledger: str | os.PathLike[str] | None = None,
     ledger_settings: Mapping[str, Any] | None = None,
+    ledger_version: str | None = None,
     name: str | None = None,
     observation: Observation | None = None,
     job_parameters: Mapping[str, str] | None = None,
@@ -70,6 +72,7 @@ def async_map(
     warmup: DurationLike | None = None,
     ledger: str | os.PathLike[str] | None = None,
     ledger_settings: Mapping[str, Any] | None = None,
+    ledger_version: str | None = None,
     name: str | None = None,
     observation: Observation | None = None,
     job_parameters: Mapping[str, str] | None = None,
@@ -96,6 +99,7 @@ def async_map(
     warmup: DurationLike | None = None,
     ledger: str | os.PathLike[str] | None = None,
     ledger_settings: Mapping[str, Any] | None = None,
+    ledger_version: str | None = None,
     name: str | None = None,
     observation: Observation | None = None,
     job_parameters: Mapping[str, str] | None = None,
@@ -143,6 +147,10 @@ def async_map(
         are not there, and counts the others as saved.  Results of another ``fn``, ``name``,
         ``schema``, input schema or ``ledger_settings`` do not count.
     ledger_settings: what else results depend on, such as the version of a model.
+    ledger_version: a text of your own that says which ``fn`` it is: results count if the text is
+        the same, whatever became of the code.  Without one ``fn`` is known by a hash of its code,
+        of what that names and closes over, of partial arguments and the state of objects, and of
+        ``job_parameters``; a thing without a value to compare, such as a client, is refused.
     name: of the operator, for messages and counters; by default that of the function.  In one
         stream every operator needs a name of its own.
     observation: gets the counters of a batch DataFrame: rows, results, failed, dropped, timed_out,
@@ -157,7 +165,7 @@ def async_map(
     ``spark.sql.execution.arrow.maxRecordsPerBatch`` rows, 10,000 by default.
 
     Raises IllegalArgumentError and ArgumentTypeError for settings that cannot be, and
-    SerializationError that names what cannot be sent to the workers.
+    SerializationError that names what cannot be sent to the workers, or compared for a ledger.
     """
     name = name or name_of(fn)
     if not isinstance(on_error, OutputTag) and on_error not in get_args(OnError):
@@ -188,7 +196,14 @@ def async_map(
         layers=limit_layers(frame, rate, concurrency),
     )
     if ledger is not None:
-        make = with_ledger(make, frame, name, schema, ledger, ledger_settings or {})
+        if ledger_version is None:
+            ledger_version = function_version(fn, dict(job_parameters or {}))
+        elif not isinstance(ledger_version, str) or not ledger_version:
+            raise ArgumentTypeError(
+                "ledger_version must be a text that says which function it is, such as '1', not "
+                f"{ledger_version!r}"
+            )
+        make = with_ledger(make, frame, name, schema, ledger, ledger_settings or {}, ledger_version)
     answers = call_rows(
         frame,
         make,

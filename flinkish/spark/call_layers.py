@@ -20,7 +20,7 @@ from flinkish.common.errors import IllegalArgumentError
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.functions import AsyncRetryStrategy
 from flinkish.spark.async_layers import CallLayer
-from flinkish.spark.ledger import LedgerLayer, ResumeLedger, function_version
+from flinkish.spark.ledger import LedgerLayer, ResumeLedger
 from flinkish.spark.limits import Concurrency, Rate
 
 if TYPE_CHECKING:
@@ -65,16 +65,15 @@ def limit_layers(
 
 def ledger_layer(
     path: str | os.PathLike[str],
-    fn: Any,
     name: str,
+    version: str,
     schema: pa.Schema,
     settings: Mapping[str, Any],
     retry: AsyncRetryStrategy | None,
     output_type: TypeInformation | None,
     time_zone: str,
 ) -> CallLayer:
-    """A layer that keeps the results of ``fn``, and gives them when the same row comes again."""
-    version = function_version(fn)
+    """A layer that keeps results of a function, and gives them when the same row comes again."""
     ledger = ResumeLedger(os.fspath(path), name, version, schema, dict(settings))
     return LedgerLayer(ledger, _Final(retry) if retry else None, output_type, time_zone)
 

@@ -9,6 +9,7 @@ from pyspark.sql import types as spark
 
 from flinkish.common._composite_types import _ElementsTypeInfo
 from flinkish.common.errors import IllegalArgumentError
+from flinkish.common.row import rows_of
 from flinkish.common.typeinfo import (
     BasicType,
     BasicTypeInfo,
@@ -89,6 +90,36 @@ def converter(type_info: TypeInformation) -> Callable[[Any], Any] | None:
     if isinstance(type_info, (RowTypeInfo, TupleTypeInfo)):
         return type_info.to_internal_type
     return lambda value: (type_info.to_internal_type(value),)
+
+
+def restorer(type_info: TypeInformation) -> Callable[[Any], Any] | None:
+    """The way back: what makes a value of a row of columns, or None where they are the same.
+
+    Structs are dicts and maps are pairs, as Arrow gives them.
+    """
+    if not _converts(type_info):
+        return None
+    if isinstance(type_info, (RowTypeInfo, TupleTypeInfo)):
+        return lambda row: _restored(type_info, row)
+    return lambda row: _restored(type_info, row[0])
+
+
+def _restored(type_info: TypeInformation, value: Any) -> Any:
+    """A value of a column's, whose parts Arrow made Python's."""
+    if value is None:
+        return None
+    if isinstance(type_info, (RowTypeInfo, TupleTypeInfo)):
+        values = value.values() if isinstance(value, dict) else value
+        parts = [_restored(*each) for each in zip(type_info.field_types, values, strict=True)]
+        if isinstance(type_info, TupleTypeInfo):
+            return tuple(parts)
+        return rows_of(type_info.field_names, [tuple(parts)])[0]
+    if isinstance(type_info, MapTypeInfo):
+        key, item = type_info.key_type_info, type_info.value_type_info
+        return {_restored(key, one): _restored(item, other) for one, other in value}
+    if isinstance(type_info, _ElementsTypeInfo) and isinstance(value, list):
+        return [_restored(type_info.elem_type, item) for item in value]
+    return type_info.from_internal_type(value)
 
 
 def _converts(type_info: TypeInformation) -> bool:

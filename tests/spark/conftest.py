@@ -33,6 +33,8 @@ WITHOUT_SPARK = (
     "test_aimd.py",
     "test_lease.py",
     "test_ledger.py",
+    "test_ledger_bytecode.py",
+    "test_ledger_identity.py",
     "test_ledger_layer.py",
     "test_limiter.py",
     "test_limits_hold.py",

@@ -1,9 +1,12 @@
 """Functions under limits and with a ledger; importable by Spark's workers."""
 
 import asyncio
+import threading
 import time
 from pathlib import Path
 from typing import Any
+
+from flinkish.functions import AsyncFunction, RuntimeContext
 
 
 async def timed(row: Any) -> list[Any]:
@@ -31,3 +34,37 @@ class Noting:
         if self.broken and row.n % 2:
             raise ConnectionError("down")
         return [(row.n, f"text {row.n}", None)] * (row.n % 3)
+
+
+def ask(row: Any, model: str) -> list[Any]:
+    return [(row.n, model, None)]
+
+
+def sets(row: Any) -> list[Any]:
+    return [(row.n, {row.n, "x"})]
+
+
+_lock = threading.Lock()
+
+
+def locked(row: Any) -> list[Any]:
+    with _lock:
+        return [(row.n, "", None)]
+
+
+class Asking(AsyncFunction):
+    def __init__(self, model: str) -> None:
+        self.model = model
+
+    async def async_invoke(self, value: Any) -> list[Any]:
+        return [(value.n, self.model, None)]
+
+
+class Told(AsyncFunction):
+    """Is told its model by the job."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.model = runtime_context.get_job_parameter("model", "")
+
+    async def async_invoke(self, value: Any) -> list[Any]:
+        return [(value.n, self.model, None)]

@@ -1,5 +1,9 @@
 """async_map with limits across a job, and with a ledger."""
 
+import hashlib
+import json
+import pickle
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +13,12 @@ from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, Observation, SparkSession
 
 import flinkish.spark as fs
-from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
+from flinkish.common import Types
+from flinkish.common.errors import (
+    ArgumentTypeError,
+    IllegalArgumentError,
+    SerializationError,
+)
 from flinkish.functions import AsyncBatchFunction, AsyncRetryStrategy
 from flinkish.spark.call_layers import limit_layers
 from flinkish.spark.limits import permits
@@ -95,7 +104,9 @@ def test_only_what_failed_is_called_for_again(spark: SparkSession, tmp_path: Pat
     folder.mkdir()
     for broken in (True, False):
         fn = calls.Noting(str(folder), broken)
-        rows, counts = run(numbers(spark, 30, 2), fn, tmp_path, on_error="drop")
+        rows, counts = run(
+            numbers(spark, 30, 2), fn, tmp_path, on_error="drop", ledger_version="notes"
+        )
         assert counts["failed"] == (15 if broken else 0)
     assert counts["saved"] == 15
     assert len(rows) == 30
@@ -115,6 +126,112 @@ def test_a_result_to_be_tried_again_is_no_result(spark: SparkSession, tmp_path: 
 
 def _is_empty(results: "list[Any]") -> bool:
     return not results
+
+
+def test_a_result_that_a_new_strategy_would_try_again_is_called_for_again(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    folder = tmp_path / "calls"
+    folder.mkdir()
+    fn = calls.Noting(str(folder))
+    run(numbers(spark, 9, 1), fn, tmp_path)
+    retry = AsyncRetryStrategy.fixed_delay(1, 1, result_predicate=_is_empty)
+    _, counts = run(numbers(spark, 9, 1), fn, tmp_path, retry=retry, timeout="1 minute")
+    assert (counts["saved"], counts["retried"]) == (6, 3)
+    assert noted(folder) == sorted([*range(9), *(0, 0, 3, 3, 6, 6)])
+
+
+def test_another_model_gives_its_own_answers(spark: SparkSession, tmp_path: Path) -> None:
+    def closed(model: str) -> Any:
+        return lambda row: [(row.n, model, None)]
+
+    ways = [
+        lambda model: partial(calls.ask, model=model),
+        lambda model: partial(partial(calls.ask, model=model)),
+        calls.Asking,
+        lambda model: calls.Asking(model).async_invoke,
+        closed,
+    ]
+    frame = numbers(spark, 4, 1)
+    for number, way in enumerate(ways):
+        for model, saved in (("small", 0), ("large", 0), ("small", 4), ("large", 4)):
+            rows, counts = run(frame, way(model), tmp_path / str(number))
+            assert rows == [(n, model, None) for n in range(4)]
+            assert counts["saved"] == saved
+
+
+def test_job_parameters_are_known_to_functions_and_count(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    frame = numbers(spark, 4, 1)
+    for model in ("small", "large"):
+        rows, counts = run(frame, calls.Told(), tmp_path, job_parameters={"model": model})
+        assert rows == [(n, model, None) for n in range(4)]
+        assert counts["saved"] == 0
+    _, counts = run(frame, calls.Told(), tmp_path, job_parameters={"model": "small"})
+    assert counts["saved"] == 4
+
+
+def test_a_version_says_which_function_it_is(spark: SparkSession, tmp_path: Path) -> None:
+    frame = numbers(spark, 4, 1)
+    for model, version, answered in (
+        ("small", "1", "small"),
+        ("large", "1", "small"),
+        ("large", "2", "large"),
+    ):
+        fn = partial(calls.ask, model=model)
+        rows, _ = run(frame, fn, tmp_path, ledger_version=version)
+        assert rows == [(n, answered, None) for n in range(4)]
+
+
+def test_results_of_earlier_releases_are_given_to_those_that_name_them(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """They are in directories named by the hash of a source text."""
+    text = hashlib.blake2b(b"the source of ask", digest_size=16).hexdigest()
+    frame = numbers(spark, 4, 1)
+    about = [
+        *("texts", text, [["input", "struct<n:bigint>"], ["settings", {}]]),
+        "n: int64\ntext: string\nat: timestamp[us, tz=UTC]",
+    ]
+    name = hashlib.blake2b(json.dumps(about, sort_keys=True).encode(), digest_size=16).hexdigest()
+    run(frame, partial(calls.ask, model="old"), tmp_path, ledger_version=text)
+    assert [path.name for path in (tmp_path / "ledger").iterdir()] == [name]
+    rows, counts = run(frame, partial(calls.ask, model="new"), tmp_path)
+    assert (rows[0][1], counts["saved"]) == ("new", 0)
+    rows, counts = run(frame, partial(calls.ask, model="new"), tmp_path, ledger_version=text)
+    assert (rows[0][1], counts["saved"]) == ("old", 4)
+
+
+def test_values_that_are_converted_come_back_as_they_were(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    schema = Types.ROW_NAMED(["n", "value"], [Types.LONG(), Types.PICKLED_BYTE_ARRAY()])
+    found = [
+        sorted(
+            (row.n, pickle.loads(row.value))
+            for row in fs.async_map(
+                numbers(spark, 4, 1), calls.sets, schema, ledger=tmp_path / "ledger"
+            ).collect()
+        )
+        for _ in range(2)
+    ]
+    assert found[0] == found[1] == [(n, {n, "x"}) for n in range(4)]
+
+
+@pytest.mark.parametrize("version", ["", 1])
+def test_a_version_is_a_text(spark: SparkSession, tmp_path: Path, version: Any) -> None:
+    with pytest.raises(ArgumentTypeError, match="ledger_version must be a text"):
+        run(numbers(spark, 4, 1), calls.timed, tmp_path, ledger_version=version)
+
+
+def test_a_function_that_cannot_be_compared_is_refused_where_it_is_defined(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with pytest.raises(SerializationError, match=r"global _lock\), of type lock.*ledger_version="):
+        run(numbers(spark, 4, 1), calls.locked, tmp_path)
+    rows, _ = run(numbers(spark, 4, 1), calls.locked, tmp_path, ledger_version="1")
+    assert len(rows) == 4
 
 
 def test_a_ledger_that_cannot_be_written_fails_the_job(spark: SparkSession, tmp_path: Path) -> None:

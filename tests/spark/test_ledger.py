@@ -124,8 +124,8 @@ def test_the_version_of_a_function_is_what_it_says() -> None:
         exec(source % number, space)
         built.append(function_version(space["made"]))
     assert function_version(one) == function_version(one)
-    assert function_version(Calls()) == function_version(Calls)
-    assert len({function_version(subject) for subject in (one, other, Calls)}) == 3
+    assert function_version(Calls()) == function_version(Calls())
+    assert len({function_version(subject) for subject in (one, other, Calls, Calls())}) == 4
     assert built[0] == built[2] != built[1]
 
 

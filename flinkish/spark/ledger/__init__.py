@@ -1,13 +1,15 @@
 """Results that survive the job that paid for them.
 
-Owns: keys of rows, segments of results on any file system, their index, their compaction.
+Owns: keys of rows, versions of functions; segments of results on any file system, their index,
+their compaction.
 Uses: ``_core`` for frames, ``common``.
 Must not: believe a byte that its checksum does not vouch for, or share a file between attempts.
 """
 
 from flinkish.spark.ledger.compaction import Compaction
+from flinkish.spark.ledger.identity import function_version
 from flinkish.spark.ledger.index import LedgerIndex
-from flinkish.spark.ledger.keys import KEY_BYTES, fingerprint, function_version, row_key
+from flinkish.spark.ledger.keys import KEY_BYTES, fingerprint, row_key
 from flinkish.spark.ledger.layer import LedgerLayer
 from flinkish.spark.ledger.ledger import ResumeLedger
 from flinkish.spark.ledger.segments import Damage

@@ -6,7 +6,8 @@ run wrote their results, more or less, a group that is asked for is read with th
 one read, and their results become values all at once.
 
 Invariants:
-  X1  Of several results for a key that counts which came first, of those that can be read.
+  X1  Of several results for a key that counts which came first, of those that can be read and
+      that are wanted.
   X2  More is read, and made values of, than what was asked for only while that was not let go in
       vain: for each result handed out, at most `_WASTE` others.  So keys may come in any order.
 """
@@ -14,7 +15,7 @@ Invariants:
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import Any
@@ -86,11 +87,13 @@ class LedgerIndex:
         finally:
             self._take_in(range(begin, len(self._groups)), b"".join(keys))
 
-    def get(self, key: bytes) -> list[tuple[Any, ...]] | None:
-        """The output rows of the call with this key, or None; of several, what came first."""
+    def get(
+        self, key: bytes, wanted: Callable[[list[Any]], bool] | None = None
+    ) -> list[tuple[Any, ...]] | None:
+        """The output rows of the call with this key, or None; of several, the first ``wanted``."""
         rows = self._values.at_hand.get(key)
-        if rows is None:
-            rows = self._find(key)
+        if rows is None or not (wanted is None or wanted(list(rows))):
+            rows = self._find(key, wanted)
             if rows is None:
                 return None
         self.saved += 1
@@ -140,8 +143,8 @@ class LedgerIndex:
             self._prefixes, self._places = prefixes[order], places[order]
             self._once = bool(np.all(self._prefixes[1:] != self._prefixes[:-1]))
 
-    def _find(self, key: bytes) -> Rows | None:
-        """A result that is not at hand."""
+    def _find(self, key: bytes, wanted: Callable[[list[Any]], bool] | None) -> Rows | None:
+        """A result that is not at hand, or not wanted as it is there."""
         prefix = np.frombuffer(key, np.uint64, 1)[0]
         at = int(np.searchsorted(self._prefixes, prefix))
         while at < len(self._prefixes) and self._prefixes[at] == prefix:
@@ -155,7 +158,9 @@ class LedgerIndex:
                 continue
             row = run.begins[number] + (where & 0xFFFFFFFF)
             if run.keys[row * KEY_BYTES : (row + 1) * KEY_BYTES] == key:
-                return self._value(run, row)
+                rows = self._value(run, row)
+                if wanted is None or wanted(list(rows)):
+                    return rows
             at += 1
         return None
 

@@ -1,19 +1,18 @@
-"""Names for rows and functions that stay the same from run to run."""
+"""Names for rows and ledgers that stay the same from run to run."""
 
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping
-from types import CodeType
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from flinkish.common.row import Row
+from flinkish.spark.ledger.identity import value_version
 
-__all__ = ["KEY_BYTES", "fingerprint", "function_version", "row_key"]
+__all__ = ["KEY_BYTES", "fingerprint", "row_key"]
 
 KEY_BYTES = 16
 
@@ -28,43 +27,25 @@ def row_key(row: Row) -> bytes:
 
 
 def fingerprint(function: str, version: str, settings: Mapping[str, Any], schema: pa.Schema) -> str:
-    """A name for results that may stand in for each other: same function, settings and columns."""
-    about = [function, version, sorted(settings.items()), str(schema.remove_metadata())]
-    text = json.dumps(about, default=repr, sort_keys=True)
+    """A name for results that may stand in for each other: same function, settings and columns.
+
+    Results are found by it in years, so it is what it always was for settings as JSON has them;
+    others count by their class and state, and are refused if they have none to compare.
+    """
+    about = [function, version, sorted(_as_json(settings).items()), str(schema.remove_metadata())]
+    text = json.dumps(about, sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=KEY_BYTES).hexdigest()
 
 
-def function_version(function: Callable[..., Any]) -> str:
-    """A hash of what a function or the class of an object says: its source, else its bytecode.
-
-    What it calls elsewhere is not in it: whoever changes that, or the model behind a service,
-    says so in the settings.
-    """
-    subject: Any = getattr(function, "func", function)  # a functools.partial
-    if not inspect.isroutine(subject) and not inspect.isclass(subject):
-        subject = type(subject)
-    try:
-        text = inspect.getsource(subject).encode()
-    except (OSError, TypeError):  # from a console, or built at run time
-        text = b"".join(_code(subject))
-    named = f"{subject.__module__}.{subject.__qualname__}".encode()
-    return hashlib.blake2b(named + b"\0" + text, digest_size=KEY_BYTES).hexdigest()
-
-
-def _code(subject: Any) -> Iterable[bytes]:
-    """The bytecode of a function, or of the methods of a class, and the constants in it."""
-    if inspect.isclass(subject):
-        for name, member in sorted(vars(subject).items()):
-            if inspect.isfunction(member):
-                yield name.encode()
-                yield from _code(member)
-        return
-    todo = [getattr(subject, "__code__", None)]
-    for code in todo:
-        if isinstance(code, CodeType):
-            yield code.co_code + repr(code.co_names).encode()
-            yield repr([one for one in code.co_consts if not isinstance(one, CodeType)]).encode()
-            todo.extend(one for one in code.co_consts if isinstance(one, CodeType))
+def _as_json(value: Any) -> Any:
+    """Settings, with a hash in the place of what JSON has not."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, Mapping) and all(type(name) is str for name in value):
+        return {name: _as_json(inner) for name, inner in value.items()}
+    if type(value) in (list, tuple):
+        return [_as_json(inner) for inner in value]
+    return "value " + value_version(value, "one of the settings")
 
 
 def _canonical(value: Any) -> str:

@@ -3,7 +3,8 @@
 Invariants:
   Y1  Results are written in the order in which calls end, at most `_SOON_S` after that, by the
       thread that makes the last of them wait; the file has one writer at a time.
-  Y2  A result that is to be tried again is not written down, and no error is.
+  Y2  A result that is to be tried again is not written down, and no error is.  One that was final
+      when it was written and is to be tried again now is not given.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from flinkish.operators.async_calls import results_of
 from flinkish.spark.ledger.keys import row_key
 from flinkish.spark.ledger.ledger import ResumeLedger
 from flinkish.spark.task_encoders import RowEncoder
+from flinkish.spark.type_mapping import restorer
 
 __all__ = ["LedgerLayer"]
 
@@ -54,6 +56,7 @@ class LedgerLayer:
         self._encoder = RowEncoder(
             self._ledger.function, self._ledger.schema, self._output_type, self._time_zone
         )
+        self._restore = None if self._output_type is None else restorer(self._output_type)
         self._index = self._ledger.index()
         self._near = self._index.place.local
         self._saved_before = self._index.saved
@@ -104,11 +107,11 @@ class LedgerLayer:
         if self._error is not None:
             raise self._error
 
-    def _get(self, key: bytes) -> list[tuple[Any, ...]] | None:
+    def _get(self, key: bytes) -> list[Any] | None:
         with self._reading:
             return self._look_up(key)
 
-    async def _get_from_afar(self, key: bytes) -> list[tuple[Any, ...]] | None:
+    async def _get_from_afar(self, key: bytes) -> list[Any] | None:
         """The same where a read may take long: on another thread, for the loop has others."""
         if self._reading.acquire(blocking=False):
             try:
@@ -118,10 +121,18 @@ class LedgerLayer:
                 self._reading.release()
         return await asyncio.to_thread(self._get, key)
 
-    def _look_up(self, key: bytes) -> list[tuple[Any, ...]] | None:
+    def _look_up(self, key: bytes) -> list[Any] | None:
         if self._error is not None:
             raise self._error
-        return self._index.get(key)
+        rows = self._index.get(key, self._counts)
+        return None if rows is None else self._restored(rows)
+
+    def _counts(self, rows: list[tuple[Any, ...]]) -> bool:
+        return self._is_final is None or self._is_final(self._restored(rows))
+
+    def _restored(self, rows: list[Any]) -> list[Any]:
+        """What the call gave, for what its columns hold."""
+        return rows if self._restore is None else [self._restore(row) for row in rows]
 
     def _keep(self, key: bytes, results: Any) -> Any:
         """Have results written, unless they are not final."""

@@ -18,6 +18,7 @@ from flinkish.common.elements import (
     WatermarkStatus,
 )
 from flinkish.common.output_tag import OutputTag
+from flinkish.common.restart_strategy import RestartStrategies
 from flinkish.common.row import Row, RowKind
 from flinkish.common.typeinfo import TypeInformation, Types
 from flinkish.common.watermark_strategy import (
@@ -36,6 +37,7 @@ __all__ = [
     "Instant",
     "LatencyMarker",
     "OutputTag",
+    "RestartStrategies",
     "Row",
     "RowKind",
     "StreamElement",

@@ -52,6 +52,8 @@ __all__ = [
     "IllegalArgumentError",
     "IllegalStateError",
     "IncompatibleStateError",
+    "JobCancellationError",
+    "JobExecutionError",
     "MailboxClosedError",
     "MailboxTimeoutError",
     "MissingDependencyError",
@@ -302,6 +304,14 @@ class TaskCancellationError(FlinkishError, TimeoutError):
             f"here:\n{stack}",
             stack=stack,
         )
+
+
+class JobExecutionError(FlinkishError):
+    """A job has failed; the failure of its task is the ``__cause__``."""
+
+
+class JobCancellationError(JobExecutionError):
+    """A job was cancelled, so it has no result."""
 
 
 class AsyncTimeoutError(FlinkishError, TimeoutError):

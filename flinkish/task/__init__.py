@@ -1,7 +1,7 @@
 """Tasks: operators that run on a mailbox, and the checkpoints they make.
 
-Owns: the loop of a task, legacy sources, channels between tasks, checkpoints and where they are
-kept.
+Owns: the loop of a task, legacy sources, channels between tasks, jobs of several, checkpoints and
+where they are kept.
 Uses: ``_core``, ``common``, ``metrics``, ``mailbox``, ``time``, ``functions``, ``operators``.
 Must not: know Spark.
 """
@@ -15,6 +15,7 @@ from flinkish.task.checkpoint_storage import (
 )
 from flinkish.task.checkpoint_types import (
     AlignmentType,
+    CheckpointConfig,
     CheckpointFailureReason,
     CheckpointMetaData,
     CheckpointOptions,
@@ -29,6 +30,8 @@ from flinkish.task.element_io import (
     StreamTaskInput,
     StreamTaskOutput,
 )
+from flinkish.task.job import Job
+from flinkish.task.job_states import JobStatistics, JobStatus
 from flinkish.task.multi_channel_input import CheckpointedInput, MultiChannelInput
 from flinkish.task.one_input_task import OneInputStreamTask
 from flinkish.task.responders import CheckpointResponder
@@ -39,6 +42,7 @@ from flinkish.task.watermark_processor import MailboxWatermarkProcessor
 
 __all__ = [
     "AlignmentType",
+    "CheckpointConfig",
     "CheckpointCoordinator",
     "CheckpointFailureReason",
     "CheckpointMetaData",
@@ -53,6 +57,9 @@ __all__ = [
     "FileSystemCheckpointStorage",
     "InputProcessor",
     "InputStatus",
+    "Job",
+    "JobStatistics",
+    "JobStatus",
     "MailboxWatermarkProcessor",
     "MultiChannelInput",
     "OneInputStreamTask",

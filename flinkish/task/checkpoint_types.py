@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -11,6 +12,7 @@ from flinkish.common.errors import IllegalArgumentError
 
 __all__ = [
     "AlignmentType",
+    "CheckpointConfig",
     "CheckpointFailureReason",
     "CheckpointMetaData",
     "CheckpointOptions",
@@ -71,6 +73,20 @@ class CheckpointOptions:
         timeout = self.alignment_timeout
         assert timeout is None or isinstance(timeout, int)
         return CheckpointBarrier(meta.id, meta.timestamp, self.is_unaligned_checkpoint(), timeout)
+
+
+@dataclass(frozen=True)
+class CheckpointConfig:
+    """When and how the checkpoints of a Job are taken: see CheckpointCoordinator for each."""
+
+    interval: DurationLike | None = None
+    min_pause: DurationLike = 0
+    timeout: DurationLike = "10 minutes"
+    max_concurrent: int = 1
+    options: CheckpointOptions | None = None
+    final_checkpoint: bool = False
+    tolerable_failures: int = 0
+    triggered: Iterable[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,6 +167,11 @@ class CheckpointCoordinator:
         self._latest_id = stored.checkpoint_id
         return stored.checkpoint_id
 
+    @property
+    def next_id(self) -> int:
+        """The id that the next checkpoint will have."""
+        return self._next_id
+
     # --- asking for checkpoints
 
     def start(self) -> None:

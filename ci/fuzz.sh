@@ -23,4 +23,4 @@ if python -c 'import atheris' 2>/dev/null; then
         -artifact_prefix="$corpus-" "$corpus"
 fi
 exec pytest -c "$ROOT/pyproject.toml" --rootdir "$ROOM" -q --hypothesis-profile=soak \
-    tests/core/test_framing.py tests/rpc/test_handshake.py
+    tests/core/test_framing.py tests/core/test_wire_records.py tests/rpc/test_handshake.py

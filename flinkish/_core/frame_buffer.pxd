@@ -23,14 +23,17 @@
 #   B7  Credit is given back by the receiver in batches (`owed`), and not while its own way out
 #       holds more than a window: who sends requests and reads no replies gets no more credit.
 #   B8  After `shut` nothing is put.  In a forked child nothing is touched.
+#   B9  After `seal` all that is put goes out in records (`wire_records.pxd`).  What was put before,
+#       `bare` bytes, goes out as it is.  The flusher makes a few records at a time of what it took:
+#       `sent` counts the bytes of frames whose records are written as a whole.
+#
+# The flusher's half is FrameWriter (`frame_writer.pxd`).
 #
 # Threads: puts are for all; begin, the buffer and advance for the flusher.
-# Ownership: __cinit__ makes lock and segments, __dealloc__ releases them.
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from flinkish._core.memory cimport Segment
-from flinkish._core.pthreads cimport pthread_mutex_t
+from flinkish._core.frame_writer cimport FrameWriter
 
 cdef enum PutStatus:
     PUT_LEFT         # somebody carries it away
@@ -44,19 +47,9 @@ cdef enum PutManner:
     MANNER_APPEND    # somebody will flush
     MANNER_FLUSH     # see to it that it is carried away
 
-cdef class FrameBuffer:
-    cdef pthread_mutex_t lock
-    cdef Segment pending
-    cdef size_t filled
-    cdef Segment outgoing
-    cdef size_t sent
-    cdef size_t taken              # bytes in `outgoing`
-    cdef bint flushing
-    cdef bint rung
-    cdef bint closed
+cdef class FrameBuffer(FrameWriter):
     cdef bint indirect             # only the I/O thread may flush (TLS)
     cdef uint32_t quick
-    cdef uint32_t generation
     cdef int64_t credit
     cdef int64_t window            # bytes of requests that we let the peer have under way
     cdef int64_t owed              # bytes consumed here that the peer does not know of
@@ -64,7 +57,6 @@ cdef class FrameBuffer:
     cdef unsigned long long put_frames
     cdef unsigned long long put_bytes
     cdef unsigned long long lacked # puts that had to wait for credit
-    cdef Py_ssize_t exports
 
     # Put a frame of the application and see that it goes out when `flush` is set; errors as of
     # `send`.  Requests wait for credit, `timeout_ms` at most (-1: the connection's own limit).
@@ -83,8 +75,3 @@ cdef class FrameBuffer:
     ) noexcept nogil
     cdef int _manner(self) noexcept nogil
     cdef int _act(self, int status) except -1
-    cdef int _credit_due(self) noexcept nogil
-    cdef int _take(self) noexcept nogil
-    cdef bint _foreign(self) noexcept
-
-cdef size_t _count(const uint8_t* frames, size_t size, size_t sent, uint8_t kind) noexcept nogil

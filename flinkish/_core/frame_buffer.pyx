@@ -1,37 +1,20 @@
 """Frames on their way out of the process: coalesced, bounded by byte credits."""
 
-from cpython.buffer cimport (
-    PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer,
-)
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.string cimport memcpy
 
 from flinkish._core.framing cimport (
-    FRAME_ASK, FRAME_CREDIT, FRAME_CONTROL, FRAME_HEADER, FRAME_TELL, frame_length, frame_write,
+    FRAME_ASK, FRAME_CREDIT, FRAME_CONTROL, FRAME_HEADER, FRAME_TELL, frame_write,
 )
-from flinkish._core.futex cimport fork_generation, fork_watch
-from flinkish._core.memory cimport (
-    segment_init, segment_raise, segment_release, segment_reserve,
-)
-from flinkish._core.pthreads cimport (
-    mutex_enter, pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock,
-    pthread_mutex_unlock,
-)
-
-cdef extern from "<sys/socket.h>" nogil:
-    ssize_t send(int fd, const void* data, size_t size, int flags)
-    enum:
-        MSG_NOSIGNAL
-        MSG_DONTWAIT
-
-segment_raise(fork_watch())
+from flinkish._core.memory cimport segment_reserve
+from flinkish._core.pthreads cimport mutex_enter, pthread_mutex_lock, pthread_mutex_unlock
 
 cdef uint32_t QUICK = 2           # flushes by senders between two visits of the I/O thread
 cdef size_t HEAVY = 65536         # bytes from which a sender flushes in any case
-cdef size_t KEEP = 262144         # bytes of memory that an empty buffer keeps at most
 
 
-cdef class FrameBuffer:
+cdef class FrameBuffer(FrameWriter):
     """The way out of one connection.
 
     Subclasses write: they say what ``_transmit`` (flush now), ``_ring`` (let the I/O thread
@@ -42,19 +25,7 @@ cdef class FrameBuffer:
     """
 
     def __cinit__(self, *args, **kwargs):
-        segment_init(&self.pending)
-        segment_init(&self.outgoing)
-        self.generation = fork_generation()
         self.largest = 8192
-        segment_raise(pthread_mutex_init(&self.lock, NULL))
-
-    def __dealloc__(self):
-        segment_release(&self.pending)
-        segment_release(&self.outgoing)
-        pthread_mutex_destroy(&self.lock)
-
-    cdef bint _foreign(self) noexcept:
-        return self.generation != fork_generation()
 
     # --- put
 
@@ -150,12 +121,6 @@ cdef class FrameBuffer:
         cdef Py_buffer view
         if kind == 0 or kind >= FRAME_CONTROL:
             raise ValueError(f"kind must be 1 to {FRAME_CONTROL - 1}, not {kind}")
-        if PyBytes_CheckExact(payload):
-            self.send_frame(
-                kind, flags, method, endpoint, call, <const uint8_t*>PyBytes_AS_STRING(payload),
-                PyBytes_GET_SIZE(payload), flush, timeout_ms,
-            )
-            return
         PyObject_GetBuffer(payload, &view, PyBUF_SIMPLE)
         try:
             self.send_frame(
@@ -168,13 +133,12 @@ cdef class FrameBuffer:
     def put_control(self, uint8_t kind, bytes payload not None=b"", *, uint64_t call=0):
         """Append a frame of the connection itself; False when it is shut.  ``flush`` sends it."""
         cdef int status
+        cdef const uint8_t* place = <const uint8_t*>PyBytes_AS_STRING(payload)
         if self._foreign():
             return False
         mutex_enter(&self.lock)
         status = self._put(
-            kind, 0, 0, 0, call, <const uint8_t*>PyBytes_AS_STRING(payload),
-            PyBytes_GET_SIZE(payload), MANNER_APPEND,
-        )
+            kind, 0, 0, 0, call, place, PyBytes_GET_SIZE(payload), MANNER_APPEND)
         pthread_mutex_unlock(&self.lock)
         return status == PUT_LEFT
 
@@ -262,134 +226,7 @@ cdef class FrameBuffer:
         self.quick = 0
         pthread_mutex_unlock(&self.lock)
 
-    cdef int _take(self) noexcept nogil:
-        """Take what is pending for outgoing; whether there was any.  Under the lock."""
-        cdef Segment spare = self.outgoing
-        self.sent = 0
-        self.taken = 0
-        if self.filled == 0 and self._credit_due() == 0:
-            return 0
-        self.outgoing = self.pending
-        self.taken = self.filled
-        self.pending = spare
-        self.filled = 0
-        return 1
-
-    def begin(self):
-        """Become the flusher; False when there is one, or nothing to do."""
-        cdef bint mine = False
-        if self._foreign():
-            return False
-        mutex_enter(&self.lock)
-        if not self.flushing and not self.closed:
-            mine = self.flushing = self._take()
-        pthread_mutex_unlock(&self.lock)
-        return mine
-
-    def carry(self, int fd):
-        """Become the flusher, if there is none, and write once to the socket ``fd``.
-
-        1: the caller is the flusher still, and there is more to write, or the socket is full, or
-        broken, which the next write tells.  0: it is not.  -1: nor is it, and the buffer was shut
-        meanwhile.
-        """
-        cdef ssize_t size
-        if not self.begin():
-            return 0
-        with nogil:
-            size = send(fd, self.outgoing.base, self.taken, MSG_NOSIGNAL | MSG_DONTWAIT)
-        if size < 0 or self.advance(size):
-            return 1
-        return -1 if self.closed else 0
-
-    def advance(self, size_t size):
-        """The first ``size`` bytes of the buffer are written; whether there are more.
-
-        When there are none, or the buffer is shut, the caller is the flusher no longer.
-        """
-        cdef bint more = True
-        if size > self.taken - self.sent or self.exports != 0:
-            raise ValueError(f"{size} bytes cannot have been written")
-        self.sent += size
-        if self.sent < self.taken and not self.closed:
-            return True
-        mutex_enter(&self.lock)
-        if self.closed or (self.sent == self.taken and not self._take()):
-            more = self.flushing = False
-        pthread_mutex_unlock(&self.lock)
-        return more
-
-    def __getbuffer__(self, Py_buffer* view, int flags):
-        PyBuffer_FillInfo(
-            view, self, self.outgoing.base + self.sent, <Py_ssize_t>(self.taken - self.sent), 1, flags
-        )
-        self.exports += 1
-
-    def __releasebuffer__(self, Py_buffer* view):
-        self.exports -= 1
-
-    # --- the end
-
-    def shut(self):
-        """Take in no more; False while somebody still flushes, who will notice in ``advance``."""
-        cdef bint idle
-        mutex_enter(&self.lock)
-        self.closed = True
-        idle = not self.flushing
-        pthread_mutex_unlock(&self.lock)
-        return idle
-
-    def release(self):
-        """The flusher gives up: the connection is gone."""
-        mutex_enter(&self.lock)
-        self.flushing = False
-        pthread_mutex_unlock(&self.lock)
-
-    def unsent(self, uint8_t kind):
-        """How many frames of a kind were put and not written as a whole; of a shut buffer.
-
-        Those that somebody is just writing do not count.
-        """
-        cdef size_t count = 0
-        mutex_enter(&self.lock)
-        if not self.flushing:
-            count = _count(<uint8_t*>self.outgoing.base, self.taken, self.sent, kind)
-        count += _count(<uint8_t*>self.pending.base, self.filled, 0, kind)
-        pthread_mutex_unlock(&self.lock)
-        return count
-
-    @property
-    def is_shut(self):
-        """Whether nothing can be put: it was shut, or is that of another process."""
-        return self.closed or self._foreign()
-
-    @property
-    def backlog(self):
-        """Bytes that were put and not written yet."""
-        return self.filled + self.taken - self.sent
-
     @property
     def counts(self):
         """(frames, bytes, waits for credit) so far."""
         return self.put_frames, self.put_bytes, self.lacked
-
-    def trim(self):
-        """Give memory back that only a rush needed; for a moment when little goes out."""
-        mutex_enter(&self.lock)
-        if not self.flushing and self.exports == 0 and self.filled == 0:
-            if self.pending.size > KEEP:
-                segment_release(&self.pending)
-                segment_init(&self.pending)
-            if self.outgoing.size > KEEP:
-                segment_release(&self.outgoing)
-                segment_init(&self.outgoing)
-        pthread_mutex_unlock(&self.lock)
-
-
-cdef size_t _count(const uint8_t* frames, size_t size, size_t sent, uint8_t kind) noexcept nogil:
-    cdef size_t place = 0, count = 0
-    while place < size:
-        if frames[place + 4] == kind and place + frame_length(frames + place) > sent:
-            count += 1
-        place += frame_length(frames + place)
-    return count

@@ -22,11 +22,15 @@
 #   C5  While somebody holds a buffer of the rest of a large frame (`exports`), `partial` stays
 #       where it is.
 #
+#   C6  After `seal` the stream is one of records (`wire_records.pxd`), and what a sink sees came out of
+#       records that were right.  Then no large frame is received straight into place.
+#
 # Threads: a cutter belongs to the thread that reads its stream.
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from flinkish._core.memory cimport Segment
+from flinkish._core.wire_records cimport RecordOpener
 
 cdef enum:
     FRAME_HEADER = 20            # bytes
@@ -72,6 +76,11 @@ cdef void frame_write(
 # Length of the frame whose first bytes are these.
 cdef uint64_t frame_length(const uint8_t* header) noexcept nogil
 
+# How many of the frames that lie here are of a kind and end after the first `sent` bytes.
+cdef size_t frames_unsent(
+    const uint8_t* frames, size_t size, size_t sent, uint8_t kind
+) noexcept nogil
+
 # Read a header; payload, size and length are set, too.
 cdef void frame_read(Frame* frame, const uint8_t* header) noexcept nogil
 
@@ -93,10 +102,12 @@ cdef class FrameCutter:
     cdef readonly unsigned long long frames    # passed so far
     cdef readonly size_t left            # bytes of the last piece that were not looked at
     cdef Py_ssize_t exports
+    cdef RecordOpener opener             # None while the stream is one of bare frames
     cdef list control                    # frames of the connection that nobody has taken yet
 
     # Cut `n` bytes; how many frames were passed.
     cdef Py_ssize_t feed(self, const uint8_t* data, size_t n, FrameSink sink) except -1
     cdef int _feed(self, const uint8_t* data, size_t n, FrameSink sink) except -1
+    cdef int _feed_records(self, const uint8_t* data, size_t n, FrameSink sink) except -1
     cdef int _judge(self, const uint8_t* data, size_t n) except -1
     cdef int _pass(self, const uint8_t* place, FrameSink sink) except -1

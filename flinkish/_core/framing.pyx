@@ -12,10 +12,12 @@ from libc.string cimport memcpy
 from flinkish._core.memory cimport (
     segment_init, segment_raise, segment_release, segment_reserve,
 )
+from flinkish._core.wire_records cimport (
+    RECORD_LIMIT, RECORD_NO_MEMORY, RECORD_PART, RECORD_WHOLE, RECORD_WRONG_SIZE, RecordOpener,
+)
 
 FRAME_HEADER_SIZE = FRAME_HEADER
 CONTROL_LIMIT = FRAME_CONTROL_LIMIT
-
 cdef size_t LARGE = 65536     # missing bytes from which a frame is received straight into place
 
 
@@ -80,6 +82,17 @@ cdef void frame_read(Frame* frame, const uint8_t* header) noexcept nogil:
     frame.payload = header + FRAME_HEADER
     frame.length = <Py_ssize_t>frame_length(header)
     frame.size = frame.length - FRAME_HEADER
+
+
+cdef size_t frames_unsent(
+    const uint8_t* frames, size_t size, size_t sent, uint8_t kind
+) noexcept nogil:
+    cdef size_t place = 0, count = 0
+    while place < size:
+        if frames[place + 4] == kind and place + frame_length(frames + place) > sent:
+            count += 1
+        place += frame_length(frames + place)
+    return count
 
 
 def pack_frame(kind, payload=b"", *, flags=0, method=0, endpoint=0, call=0):
@@ -149,6 +162,10 @@ cdef class FrameCutter:
     def authenticate(self):
         """Allow frames of the application from here on."""
         self.authenticated = True
+
+    def seal(self, bytes key not None):
+        """From here on the stream is one of records that were made with this key."""
+        self.opener = RecordOpener(key)
 
     def take_control(self):
         """The frames of the connection itself since the last call: (kind, call, payload)."""
@@ -238,6 +255,28 @@ cdef class FrameCutter:
         self.left = n
         return 0
 
+    cdef int _feed_records(self, const uint8_t* data, size_t n, FrameSink sink) except -1:
+        cdef int status
+        while True:
+            status = self.opener.take(&data, &n)
+            if status == RECORD_PART:
+                self.left = 0
+                return 0
+            if status != RECORD_WHOLE:
+                break
+            self._feed(self.opener.payload, self.opener.size, sink)
+        if status == RECORD_NO_MEMORY:
+            raise MemoryError("no memory for a record that comes in")
+        if status == RECORD_WRONG_SIZE:
+            raise self.frame_error(
+                f"record {self.opener.key.number} claims a size that is not 1 to {RECORD_LIMIT}: "
+                "the stream was damaged, or somebody sits between the two services"
+            )
+        raise self.frame_error(
+            f"record {self.opener.key.number} has a wrong code: it was damaged, repeated, or made "
+            "by somebody who sits between the two services"
+        )
+
     cdef Py_ssize_t feed(self, const uint8_t* data, size_t n, FrameSink sink) except -1:
         cdef unsigned long long before = self.frames
         if self.broken:
@@ -246,7 +285,10 @@ cdef class FrameCutter:
             raise BufferError("the rest of a frame is being received: release its buffer first")
         self.broken = True
         try:
-            self._feed(data, n, sink)
+            if self.opener is None:
+                self._feed(data, n, sink)
+            else:
+                self._feed_records(data, n, sink)
         finally:
             sink.settle()
         self.broken = False
@@ -281,13 +323,15 @@ cdef class FrameCutter:
         When it is not 0, the cutter itself is a writable buffer of so many bytes: receive into
         it and call ``filled``.
         """
-        if self.broken or self.wanted == 0 or self.wanted - self.held < LARGE:
+        if self.broken or self.opener is not None:
+            return 0
+        if self.wanted == 0 or self.wanted - self.held < LARGE:
             return 0
         return self.wanted - self.held
 
     def filled(self, Py_ssize_t size, FrameSink sink not None):
         """The first ``size`` bytes of the buffer have come; how many frames were complete: 0, 1."""
-        if self.broken or not 0 <= size <= <Py_ssize_t>(self.wanted - self.held):
+        if self.broken or self.opener or not 0 <= size <= <Py_ssize_t>(self.wanted - self.held):
             raise ValueError(f"{size} bytes were not asked for")
         if self.exports != 0:
             raise BufferError("release the buffer first")
@@ -304,7 +348,9 @@ cdef class FrameCutter:
         return 1
 
     def __getbuffer__(self, Py_buffer* view, int flags):
-        cdef size_t n = 0 if self.broken or self.wanted == 0 else self.wanted - self.held
+        cdef size_t n = 0
+        if not self.broken and self.opener is None and self.wanted != 0:
+            n = self.wanted - self.held
         if n == 0:
             raise BufferError("no large frame is coming in")
         PyBuffer_FillInfo(view, self, self.partial.base + self.held, <Py_ssize_t>n, 0, flags)
@@ -318,6 +364,8 @@ cdef class FrameCutter:
         if self.held == 0 and self.exports == 0:
             segment_release(&self.partial)
             segment_init(&self.partial)
+        if self.opener is not None:
+            self.opener.trim()
 
     def _check(self):
         """Raise AssertionError where the invariants of ``framing.pxd`` do not hold."""

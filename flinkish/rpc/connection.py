@@ -140,26 +140,32 @@ class Connection(Inflow):
             self.put_control(FrameKind.GOODBYE, str(error).encode()[:REASON_LIMIT])
             self._visit()
             raise
-        if self._handshake.peer is not None:
-            self._open(self._handshake.peer)
         if answer is not None:
             self.put_control(*answer)
+        if self._handshake.peer is not None:
+            self._open(self._handshake, self._handshake.peer)
+        if answer is not None:
             self._visit()
         if self.peer is not None:
             self._owner.connected(self)
 
-    def _open(self, peer: PeerInfo) -> None:
+    def _open(self, handshake: Handshake, peer: PeerInfo) -> None:
+        """Nobody else knows of this connection before all of it is as agreed on."""
         self.peer = peer
         self._handshake = None
-        self._sink = self._owner.authenticated(self)
+        if peer.transport == "tcp":  # TLS has codes of its own, unix sockets have no in-between
+            mine, theirs = handshake.record_keys()
+            self.seal(mine)
+            self._cutter.seal(theirs)
         self._cutter.authenticate()
-        if self._tls is None:
-            self.reading.may_be_lent(self._cutter, self._sink)
         self.open(
             largest=min(peer.max_frame_size, self._owner.max_frame_size),
             credit=peer.window,
             window=self._owner.window,
         )
+        self._sink = self._owner.authenticated(self)
+        if self._tls is None:
+            self.reading.may_be_lent(self._cutter, self._sink)
 
     # --- what comes in, on the I/O thread
 

@@ -192,7 +192,13 @@ class Dialer:
             self._drop("")
             self._next()
             return
-        if not unix and sock.getsockname() == sock.getpeername():
+        try:
+            itself = not unix and sock.getsockname() == sock.getpeername()
+        except OSError as error:  # it hung up meanwhile
+            self._drop(os.strerror(error.errno or 0))
+            self._next()
+            return
+        if itself:
             self._drop("Connection refused")  # TCP connected the socket to itself
             self._next()
             return

@@ -1,15 +1,21 @@
 """The handshake: who is there, which protocol do we speak, and do both know the secret.
 
 The side that dials sends HELLO, gets CHALLENGE, sends PROOF, gets WELCOME.  HELLO and CHALLENGE
-introduce the two sides, with a nonce each.  A proof is
+introduce the two sides, with a nonce each, and HELLO says which address was dialled.  A proof is
 
     HMAC-SHA256(key, role, SHA-256(HELLO), SHA-256(CHALLENGE), channel)
 
 with a key made of the shared secret.  So it holds for these two nonces, for everything that was
-said before it (nobody can change a version or a limit on the way), for one role (what the other
-side sent cannot be sent back to it), and, over TLS, for the certificates of this very channel:
-whoever sits in between has another one.  The side that dials proves first, so that a stranger who
-knocks learns nothing that depends on the secret.
+said before it (nobody can change a name, a version or a limit on the way), for one role (what the
+other side sent cannot be sent back to it), and, over TLS, for the certificates of this channel:
+whoever sits in between has another one.  The listener refuses a caller that dialled an address that
+is not its own: whoever took over the address of a dead service cannot pass its callers on to a live
+one.  The side that dials proves first, so that a stranger who knocks learns nothing that depends on
+the secret.
+
+The same HMAC with two other roles makes the keys of the records that follow
+(``wire_records.pxd``), one for each direction: without the secret nobody can make a record of this
+connection.
 
 No input or output here: payloads go in, payloads come out.
 """
@@ -18,20 +24,31 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
 import json
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from flinkish._core.framing import FrameKind
 from flinkish.common.errors import HandshakeError
 
-__all__ = ["PROTOCOL_VERSIONS", "Handshake", "Identity", "PeerInfo", "secret_key"]
+__all__ = [
+    "PROTOCOL_VERSIONS",
+    "Handshake",
+    "Identity",
+    "PeerInfo",
+    "place_of",
+    "secret_key",
+]
 
-PROTOCOL_VERSIONS = (1, 1)  # the oldest and the newest that this side speaks
+PROTOCOL_VERSIONS = (2, 2)  # the oldest and the newest that this side speaks
 NONCE = 32  # bytes
 NAME_LIMIT = 512  # characters
-DIALER, LISTENER = b"flinkish dialer\0", b"flinkish listener\0"
+DIALER, LISTENER = b"flinkish dialer\0", b"flinkish listener\0"  # roles of a proof
+BY_DIALER, BY_LISTENER = b"flinkish dialer records\0", b"flinkish listener records\0"
+RECORD_KEY = 16  # bytes
 
 
 @dataclass(frozen=True)
@@ -75,6 +92,18 @@ def secret_key(secret: str | bytes) -> bytes:
     """The key that a shared secret stands for."""
     raw = secret.encode() if isinstance(secret, str) else bytes(secret)
     return hmac.digest(b"flinkish rpc secret", raw, "sha256")
+
+
+def place_of(address: object) -> str:
+    """An address of a socket, or that somebody dials, as both sides write it."""
+    if not isinstance(address, tuple):
+        return f"unix:{address}"
+    host, port = address[:2]
+    try:
+        ip = ipaddress.ip_address(str(host).partition("%")[0])
+    except ValueError:
+        return f"{host}:{port}"
+    return f"{getattr(ip, 'ipv4_mapped', None) or ip}:{port}"
 
 
 def _introduce(identity: Identity, nonce: str, **more: object) -> bytes:
@@ -125,11 +154,23 @@ def _understand(payload: bytes) -> dict[str, Any]:
 class Handshake:
     """One side of a handshake.
 
+    ``places`` are addresses as ``place_of`` writes them: for the side that dials those that it
+    means to reach, the one that it was given and the one of its socket; for the listener those that
+    are its own.  One of them has to be the same.
+
     ``channel`` are the fingerprints of the TLS channel, empty without TLS; it is asked for when
     the channel stands.  ``peer`` is None until the other side has proved itself.
     """
 
-    def __init__(self, identity: Identity, key: bytes, *, dialing: bool, address: str) -> None:
+    def __init__(
+        self,
+        identity: Identity,
+        key: bytes,
+        *,
+        dialing: bool,
+        address: str,
+        places: Collection[str],
+    ) -> None:
         self.peer: PeerInfo | None = None
         self.channel = b""
         self.transport = "tcp"
@@ -137,6 +178,7 @@ class Handshake:
         self._key = key
         self._dialing = dialing
         self._address = address
+        self._places = places
         self._nonce = secrets.token_hex(NONCE)
         self._hello = b""
         self._challenge = b""
@@ -146,8 +188,17 @@ class Handshake:
 
     def start(self) -> bytes:
         """The HELLO of the side that dials."""
-        self._hello = _introduce(self._identity, self._nonce, versions=PROTOCOL_VERSIONS)
+        self._hello = _introduce(
+            self._identity, self._nonce, versions=PROTOCOL_VERSIONS, to=[*self._places]
+        )
         return self._hello
+
+    def record_keys(self) -> tuple[bytes, bytes]:
+        """Keys of the records that this side makes, and of those that it gets; at the end."""
+        mine, theirs = BY_LISTENER, BY_DIALER
+        if self._dialing:
+            mine, theirs = theirs, mine
+        return self._proof(mine)[:RECORD_KEY], self._proof(theirs)[:RECORD_KEY]
 
     def receive(self, kind: int, payload: bytes) -> tuple[FrameKind, bytes] | None:
         """Take the other side's next frame; what to send now, if anything.
@@ -183,9 +234,21 @@ class Handshake:
                 f"{newest}, and {self._said['name']!r} speaks {versions[0]} to {versions[1]}: "
                 "install versions of flinkish that are closer to each other"
             )
+        self._check_place(self._said.get("to"))
         self._challenge = _introduce(self._identity, self._nonce, version=self._version)
         self._expected = FrameKind.PROOF
         return FrameKind.CHALLENGE, self._challenge
+
+    def _check_place(self, dialled: object) -> None:
+        if not isinstance(dialled, list) or not all(isinstance(place, str) for place in dialled):
+            raise HandshakeError("the other side does not say which address it dialled")
+        if not any(place in self._places for place in dialled):
+            raise HandshakeError(
+                f"{self._said['name']!r} dialled {', '.join(map(repr, dialled[:2]))} and reached "
+                f"{self._identity.name!r}, which is at {', '.join(sorted(self._places))}: it is "
+                "not the service that was meant, or somebody sits between them. Where a port is "
+                "forwarded, dial the address that the service itself names"
+            )
 
     def _on_challenge(self, payload: bytes) -> tuple[FrameKind, bytes]:
         self._challenge = payload

@@ -23,7 +23,7 @@ from flinkish.common.errors import (
 )
 from flinkish.rpc.connection import Connection
 from flinkish.rpc.dialing import is_loopback, is_wildcard, numeric
-from flinkish.rpc.handshake import Handshake, Identity, secret_key
+from flinkish.rpc.handshake import Handshake, Identity, place_of, secret_key
 from flinkish.rpc.heartbeats import heartbeats
 from flinkish.rpc.io_thread import IoThread, TimerHandle
 from flinkish.rpc.listener import STRANGERS, Listener, bind
@@ -237,11 +237,13 @@ class Transport:
     def _accepted(self, io: IoThread, unix: bool, sock: socket.socket, address: str) -> None:
         self._traffic.accepted += 1
         self._incoming += 1
-        self._shake_hands(io, sock, unix, address, dialing=False).begin_handshake()
+        places = {place_of(sock.getsockname()), place_of(self._bound)}
+        self._shake_hands(io, sock, unix, address, places, dialing=False).begin_handshake()
 
     def _shake_hands(
-        self, io: IoThread, sock: socket.socket, unix: bool, address: str, *, dialing: bool
-    ) -> Connection:
+        self, io: IoThread, sock: socket.socket, unix: bool, address: str, places: set[str], *,
+        dialing: bool,
+    ) -> Connection:  # fmt: skip
         identity = Identity(
             name=self.name,
             incarnation=self.incarnation,
@@ -250,7 +252,7 @@ class Transport:
             window=self.window,
             max_frame_size=self.max_frame_size,
         )
-        handshake = Handshake(identity, self._key, dialing=dialing, address=address)
+        handshake = Handshake(identity, self._key, dialing=dialing, address=address, places=places)
         tls = None
         if unix:
             handshake.transport = "unix"
@@ -291,7 +293,13 @@ class Transport:
     def _reached(self, address: Address, sock: socket.socket, unix: bool) -> None:
         assert self._io is not None
         where = "{}:{}".format(*address)
-        connection = self._shake_hands(self._io, sock, unix, where, dialing=True)
+        try:
+            places = {place_of(address), place_of(sock.getpeername())}
+        except OSError as error:  # it is gone again
+            sock.close()
+            self._routes.failed(address, RpcConnectionError(f"{where} hung up at once: {error}"))
+            return
+        connection = self._shake_hands(self._io, sock, unix, where, places, dialing=True)
         self._targets[connection] = address
         connection.begin_handshake()
 

@@ -9,7 +9,7 @@ import pytest
 
 from flinkish._core.framing import CONTROL_LIMIT, FRAME_HEADER_SIZE, FrameKind, pack_frame
 from flinkish.rpc.connection import Connection
-from flinkish.rpc.handshake import Handshake, Identity, secret_key
+from flinkish.rpc.handshake import Handshake, Identity, place_of, secret_key
 from flinkish.rpc.tls import is_tls
 from flinkish.rpc.transport import Transport
 from tests.rpc.transport_rig import SECRET, Recorder, pair
@@ -19,8 +19,9 @@ from tests.waiting import PATIENCE, until
 def hello(length: int, address: tuple[str, int]) -> bytes:
     """A HELLO whose frame has so many bytes."""
     identity = Identity("stranger", "1", 1, None, 1000, 10_000)
-    start = Handshake(identity, secret_key(SECRET), dialing=True, address="there").start()
-    said = json.loads(start) | {"to": address, "padding": ""}
+    key, places = secret_key(SECRET), [place_of(address)]
+    start = Handshake(identity, key, dialing=True, address="there", places=places).start()
+    said = json.loads(start) | {"padding": ""}
     bare = len(json.dumps(said).encode())
     said["padding"] = "x" * (length - FRAME_HEADER_SIZE - bare)
     frame = pack_frame(FrameKind.HELLO, json.dumps(said).encode())

@@ -11,17 +11,18 @@ from hypothesis import strategies as st
 from flinkish._core.framing import FrameKind
 from flinkish.common.errors import HandshakeError
 from flinkish.rpc import handshake as module
-from flinkish.rpc.handshake import Handshake, Identity, secret_key
+from flinkish.rpc.handshake import Handshake, Identity, place_of, secret_key
 
 ALICE = Identity("alice", "a1", 1, None, 1000, 10_000)
 BOB = Identity("bob", "b1", 2, ("10.0.0.1", 5000), 2000, 20_000)
+BOBS = "10.0.0.1:5000"
 KEY = secret_key("a secret")
 
 
 def sides(mine: bytes = KEY, theirs: bytes = KEY) -> tuple[Handshake, Handshake]:
     return (
-        Handshake(ALICE, mine, dialing=True, address="there"),
-        Handshake(BOB, theirs, dialing=False, address="here"),
+        Handshake(ALICE, mine, dialing=True, address="there", places=["bob.example:5000", BOBS]),
+        Handshake(BOB, theirs, dialing=False, address="here", places={BOBS}),
     )
 
 
@@ -45,7 +46,7 @@ def test_both_know_each_other_at_the_end() -> None:
     assert (dialer.peer.name, dialer.peer.listens) == ("bob", ("10.0.0.1", 5000))
     assert (dialer.peer.window, dialer.peer.max_frame_size) == (2000, 20_000)
     assert (listener.peer.name, listener.peer.listens) == ("alice", None)
-    assert listener.peer.version == dialer.peer.version == 1
+    assert listener.peer.version == dialer.peer.version == 2
 
 
 def test_the_listener_proves_itself_too() -> None:
@@ -83,11 +84,12 @@ def test_a_proof_holds_for_one_channel() -> None:
         listener.receive(kind, payload)
 
 
-@pytest.mark.parametrize("changed", ["window", "frame", "name", "listens", "pid"])
+@pytest.mark.parametrize("changed", ["window", "frame", "name", "listens", "pid", "to"])
 def test_nothing_that_was_said_can_be_changed_on_the_way(changed: str) -> None:
     dialer, listener = sides()
     said = json.loads(dialer.start())
-    said[changed] = {"name": "eve", "listens": ["6.6.6.6", 666]}.get(changed, 9999)
+    to = ["6.6.6.6:666", BOBS]
+    said[changed] = {"name": "eve", "listens": ["6.6.6.6", 666], "to": to}.get(changed, 9999)
     answer = listener.receive(FrameKind.HELLO, json.dumps(said).encode())
     assert answer is not None
     proof = dialer.receive(*answer)
@@ -99,12 +101,12 @@ def test_nothing_that_was_said_can_be_changed_on_the_way(changed: str) -> None:
 def test_versions_far_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     dialer, listener = sides()
     hello = json.loads(dialer.start()) | {"versions": [7, 9]}
-    with pytest.raises(HandshakeError, match="'bob' speaks protocol versions 1 to 1, and 'alice'"):
+    with pytest.raises(HandshakeError, match="'bob' speaks protocol versions 2 to 2, and 'alice'"):
         listener.receive(FrameKind.HELLO, json.dumps(hello).encode())
     dialer, listener = sides()
     kind, payload = carry(dialer, listener, 2)
-    challenge = json.loads(payload) | {"version": 2}
-    with pytest.raises(HandshakeError, match="chose protocol version 2, and 1 to 1 were offered"):
+    challenge = json.loads(payload) | {"version": 1}
+    with pytest.raises(HandshakeError, match="chose protocol version 1, and 2 to 2 were offered"):
         dialer.receive(kind, json.dumps(challenge).encode())
 
 
@@ -144,6 +146,9 @@ BROKEN: list[Callable[[dict[str, object]], object]] = [
     lambda said: said | {"listens": ["host", "1"]},
     lambda said: said | {"versions": [1]},
     lambda said: said | {"versions": ["1", "2"]},
+    lambda said: said | {"to": BOBS},
+    lambda said: said | {"to": [["10.0.0.1", 5000]]},
+    lambda said: {key: value for key, value in said.items() if key != "to"},
     lambda said: {key: value for key, value in said.items() if key != "incarnation"},
     lambda said: {key: value for key, value in said.items() if key != "versions"},
 ]
@@ -188,3 +193,50 @@ def test_other_secrets() -> None:
 def test_an_identity_is_what_it_says() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         ALICE.name = "eve"  # type: ignore[misc]
+
+
+# --- the address, and the keys of records
+
+
+def test_who_dialled_another_address_was_passed_on() -> None:
+    dialer, _ = sides()
+    elsewhere = Handshake(BOB, KEY, dialing=False, address="here", places={"10.0.0.1:5001"})
+    with pytest.raises(
+        HandshakeError, match=r"'alice' dialled 'bob.example:5000', '10.0.0.1:5000' and reached 'bo"
+    ):
+        elsewhere.receive(FrameKind.HELLO, dialer.start())
+
+
+def test_a_name_that_the_listener_has_will_do() -> None:
+    """A port may be forwarded, if the listener knows the name by which it is dialled."""
+    dialer, _ = sides()
+    places = {"172.17.0.2:7000", "bob.example:5000"}
+    forwarded = Handshake(BOB, KEY, dialing=False, address="here", places=places)
+    assert forwarded.receive(FrameKind.HELLO, dialer.start()) is not None
+
+
+def test_places_are_written_in_one_way() -> None:
+    assert place_of(("::ffff:10.0.0.1", 5, 0, 0)) == place_of(("10.0.0.1", 5)) == "10.0.0.1:5"
+    assert place_of(("fe80::1%eth0", 5, 0, 2)) == place_of(("FE80:0::1", 5)) == "fe80::1:5"
+    assert place_of(("bob.example", 5)) == "bob.example:5"
+    assert place_of("/tmp/a.sock") == "unix:/tmp/a.sock"
+
+
+def test_keys_of_records_are_of_one_direction_of_one_connection() -> None:
+    pairs = []
+    for _ in range(2):
+        dialer, listener = sides()
+        dialer.receive(*carry(dialer, listener))
+        assert dialer.record_keys() == listener.record_keys()[::-1]
+        pairs += [*dialer.record_keys()]
+    assert len({*pairs}) == 4
+    assert {len(key) for key in pairs} == {16}
+
+
+def test_keys_of_records_need_the_secret() -> None:
+    """All that is seen on the way is not enough: the same words with another secret."""
+    dialer, listener = sides()
+    dialer.receive(*carry(dialer, listener))
+    keys = dialer.record_keys()
+    dialer._key = secret_key("another")
+    assert not {*keys} & {*dialer.record_keys()}

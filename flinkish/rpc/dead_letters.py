@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import threading
+import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-__all__ = ["DeadLetter", "DeadLetters"]
+__all__ = ["DeadLetter", "DeadLetters", "LostTells"]
+
+_LOG = logging.getLogger("flinkish.rpc")
+INTERVAL = 10_000  # ms in which a peer gets one line of the log
 
 
 @dataclass(frozen=True)
@@ -56,3 +61,54 @@ class DeadLetters:
 
     def __iter__(self) -> Iterator[DeadLetter]:
         return iter(self.list())
+
+
+class LostTells:
+    """Logs tells that were not sent: one line a peer and interval, however many there are.
+
+    The first one is told at once.  Those that follow are counted, and told together when the
+    interval is over (``call_at(ms, call)`` sees to that) or the service closes.  Threading: safe
+    from any thread.
+    """
+
+    def __init__(self, call_at: Callable[[int, Callable[[], object]], None]) -> None:
+        self._call_at = call_at
+        self._untold: dict[str, tuple[int, str, str]] = {}  # since the last line
+        self._lock = threading.Lock()
+
+    def add(self, peer: str, method: str, reason: str) -> None:
+        """A tell to a method at ``peer`` was not sent."""
+        with self._lock:
+            before = self._untold.get(peer)
+            self._untold[peer] = (0 if before is None else before[0] + 1, method, reason)
+        if before is None:
+            _LOG.warning("the tell %s to %s was not sent: %s", method, peer, reason)
+            self._look_again(peer)
+
+    def _look_again(self, peer: str) -> None:
+        at = time.monotonic_ns() // 1_000_000 + INTERVAL
+        self._call_at(at, lambda: self.tell(peer))
+
+    def tell(self, peer: str) -> None:
+        """The interval is over: say how many more there were."""
+        with self._lock:
+            count, method, reason = self._untold.pop(peer, (0, "", ""))
+            if count:
+                self._untold[peer] = (0, "", "")
+        if count:
+            self._log(peer, count, method, reason)
+            self._look_again(peer)
+
+    def tell_all(self) -> None:
+        """The service closes."""
+        with self._lock:
+            untold, self._untold = self._untold, {}
+        for peer, (count, method, reason) in untold.items():
+            if count:
+                self._log(peer, count, method, reason)
+
+    @staticmethod
+    def _log(peer: str, count: int, method: str, reason: str) -> None:
+        _LOG.warning(
+            "%d more tells to %s were not sent; the last one, %s: %s", count, peer, method, reason
+        )

@@ -11,11 +11,20 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from flinkish.common.errors import RpcConnectionError, RpcError
+from flinkish.common.errors import IllegalArgumentError, RpcConnectionError, RpcError
 from flinkish.rpc.io_thread import IoThread, TimerHandle
+from flinkish.rpc.scarcity import lacking
 from flinkish.rpc.unix_sockets import path_beside, prepare, same_user
 
-__all__ = ["Backoff", "Dialer", "is_loopback", "is_wildcard", "numeric", "resolve"]
+__all__ = [
+    "Backoff",
+    "Dialer",
+    "check_advertised",
+    "is_loopback",
+    "is_wildcard",
+    "numeric",
+    "resolve",
+]
 
 Target = tuple[int, Any]  # family, and what connect() takes
 FIRST_PAUSE, LAST_PAUSE = 0.05, 5.0  # seconds between attempts that fail
@@ -56,6 +65,23 @@ def resolve(address: tuple[str, int], *, unix: bool) -> list[Target]:
             targets.append((socket.AF_UNIX, path))
         targets.append((family, where))
     return targets
+
+
+def check_advertised(advertised: str | None, host: str | None) -> None:
+    """IllegalArgumentError if this is not what others can dial to reach who listens on ``host``."""
+    if advertised is None:
+        return
+    if host is None:
+        raise IllegalArgumentError(
+            f"advertised_host={advertised!r} is where others dial a service that listens: give it "
+            "the host to listen on, too"
+        )
+    if is_wildcard(advertised):
+        raise IllegalArgumentError(
+            f"a service on all interfaces (host={host!r}) needs an address that others can dial, "
+            f"and {advertised!r} is none: say by which one they reach this host, as in "
+            f"host={host!r}, advertised_host='worker-7.example.org'"
+        )
 
 
 class Backoff:
@@ -105,6 +131,7 @@ class Dialer:
         self._timeout = timeout
         self._targets: list[Target] = []
         self._reasons: list[str] = []
+        self._lacks = False  # a target was not tried, since this process could not
         self._sock: socket.socket | None = None
         self._over = False
         self._timer: TimerHandle | None = None
@@ -119,9 +146,18 @@ class Dialer:
             ipaddress.ip_address(host)
         except ValueError:
             name = "flinkish-rpc-resolve"
-            threading.Thread(target=self._resolve, name=name, daemon=True).start()
+            thread = threading.Thread(target=self._resolve, name=name, daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:
+                self._refuse(f"cannot resolve {host!r}: {error}")
             return
-        self._begin(resolve(self._address, unix=self._unix))
+        try:
+            targets = resolve(self._address, unix=self._unix)
+        except RpcConnectionError as error:
+            self.cancel(error)
+            return
+        self._begin(targets)
 
     def _resolve(self) -> None:
         try:
@@ -141,17 +177,21 @@ class Dialer:
             if not self._targets:
                 host, port = self._address
                 reasons = "; ".join(dict.fromkeys(self._reasons))
-                self._finish(
-                    None,
-                    False,
-                    RpcConnectionError(
+                if self._lacks:
+                    self._refuse(f"{host}:{port} cannot be dialled: {reasons}")
+                else:
+                    self._refuse(
                         f"nobody answers at {host}:{port}: {reasons}; is the service running, and "
                         "is this its address?"
-                    ),
-                )
+                    )
                 return
             family, where = self._targets.pop(0)
-            sock = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+            try:
+                sock = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+            except OSError as error:
+                self._lacks = True
+                self._reasons.append(lacking(error))
+                continue
             if family == socket.AF_UNIX:
                 prepare(sock)
             else:
@@ -162,8 +202,11 @@ class Dialer:
                 self._connected()
                 return
             if status == errno.EINPROGRESS:
-                self._io.register(sock.fileno(), self, select.EPOLLOUT)
-                return
+                try:
+                    self._io.register(sock.fileno(), self, select.EPOLLOUT)
+                    return
+                except OSError as error:  # the user watches too many sockets
+                    status = error.errno or errno.ENOSPC
             self._drop(os.strerror(status))
 
     def on_ready(self, events: int) -> None:
@@ -207,9 +250,10 @@ class Dialer:
 
     def _late(self) -> None:
         host, port = self._address
-        self.cancel(
-            RpcConnectionError(f"nobody answered at {host}:{port} within {self._timeout:g} s")
-        )
+        self._refuse(f"nobody answered at {host}:{port} within {self._timeout:g} s")
+
+    def _refuse(self, why: str) -> None:
+        self.cancel(RpcConnectionError(why))
 
     def cancel(self, error: RpcError) -> None:
         """Give up for this reason."""

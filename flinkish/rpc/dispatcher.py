@@ -36,14 +36,24 @@ class Dispatcher:
         """The queue for a new endpoint."""
         with self._lock:
             if own_thread:
-                queue = self._own[endpoint] = RunQueue(self._limit, 1, self._spare)
-                self._start(queue, f"{self._name}-{endpoint}")
+                queue = self._with_threads([f"{self._name}-{endpoint}"])
+                self._own[endpoint] = queue
                 return queue
             if self._common is None:
-                self._common = RunQueue(self._limit, self._threads, self._spare)
-                for _ in range(self._threads):
-                    self._start(self._common, f"{self._name}-dispatcher-{self._made}")
+                names = [f"{self._name}-dispatcher-{n}" for n in range(self._threads)]
+                self._common = self._with_threads(names)
             return self._common
+
+    def _with_threads(self, names: list[str]) -> RunQueue:
+        """A queue with all of its workers, or none of them and the error."""
+        queue = RunQueue(self._limit, len(names), self._spare)
+        try:
+            for name in names:
+                self._start(queue, name)
+        except BaseException:
+            queue.close()  # those that were started end
+            raise
+        return queue
 
     def release(self, endpoint: str) -> None:
         """The endpoint has ended: so does its own thread."""

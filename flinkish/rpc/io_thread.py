@@ -29,6 +29,8 @@ from contextlib import suppress
 from typing import ClassVar, Protocol
 
 from flinkish._core.rpc_future import leave_callbacks
+from flinkish.common.errors import RpcConnectionError
+from flinkish.rpc.scarcity import lacking
 
 __all__ = ["IoThread", "Reader", "TimerHandle"]
 
@@ -94,10 +96,25 @@ class IoThread:
         with cls._guard:
             current = cls._current
             if current is None:
-                current = cls._current = cls()
-                current._thread.start()
+                try:
+                    current = cls._started()
+                except (OSError, RuntimeError) as error:
+                    raise RpcConnectionError(
+                        f"the I/O thread of this process cannot start: {lacking(error)}"
+                    ) from error
+                cls._current = current
             current._users += 1
             return current
+
+    @classmethod
+    def _started(cls) -> IoThread:
+        made = cls()
+        try:
+            made._thread.start()
+        except RuntimeError:
+            made._close()
+            raise
+        return made
 
     def release(self) -> None:
         """One user less; with the last one the thread ends when its calls are made."""
@@ -183,7 +200,10 @@ class IoThread:
                     self._guarded(calls.popleft())
             if not ready or time.monotonic() >= self._due:
                 self._run_timers()
-        epoll.close()
+        self._close()
+
+    def _close(self) -> None:
+        self._epoll.close()
         os.close(self._bell)
 
     def _guarded(self, call: Callable[[], None]) -> None:

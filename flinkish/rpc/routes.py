@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from functools import partial
 from typing import TypeVar
 
-from flinkish.common.errors import RpcError
+from flinkish.common.errors import RpcConnectionError, RpcError
 from flinkish.rpc.connection import Connection
 from flinkish.rpc.dialing import Backoff, Dialer
 from flinkish.rpc.io_thread import IoThread
@@ -83,7 +83,13 @@ class Routes:
 
     def _connected(self, address: Address, sock: socket.socket, unix: bool) -> None:
         del self._dialers[address]
-        self._reached(address, sock, unix)
+        try:
+            self._reached(address, sock, unix)
+        except Exception as error:  # it is gone again, or memory is: whoever waits must hear of it
+            sock.close()
+            host, port = address
+            why = f"{host}:{port} was reached, and no connection could be made of it: {error}"
+            self.failed(address, RpcConnectionError(why))
 
     def add(self, address: Address, connection: Connection) -> None:
         """A connection that leads there, unless there is one."""

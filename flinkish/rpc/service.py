@@ -6,6 +6,9 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from flinkish._core.rpc_calls import LocalPort
@@ -29,7 +32,8 @@ from flinkish.rpc.addresses import (
     is_pattern,
     matches,
 )
-from flinkish.rpc.dead_letters import DeadLetters
+from flinkish.rpc.dead_letters import DeadLetters, LostTells
+from flinkish.rpc.dialing import check_advertised
 from flinkish.rpc.dispatcher import Dispatcher
 from flinkish.rpc.executors import ScheduledExecutor
 from flinkish.rpc.futures import completed, failed, uncancellable
@@ -47,6 +51,7 @@ __all__ = ["RpcService"]
 
 Proxy = TypeVar("Proxy", bound=RpcGateway)
 _LOG = logging.getLogger("flinkish.rpc")
+_NAMED = 8  # endpoints that an error names
 
 
 def _clock_ms() -> int:
@@ -57,10 +62,12 @@ class RpcService:
     """Runs endpoints and connects to those of others.
 
     ``name`` is the first part of its endpoints' addresses.  ``ask_timeout`` is the time limit of
-    asks that say nothing else.  ``force_serialization`` lets local calls go through bytes, to test
-    as if the endpoint were remote.  ``mails_per_turn`` letters at most are delivered to an endpoint
-    before others have their turn on one of ``dispatcher_threads`` threads.  ``capture_call_sites``
-    adds to a time-out where the call was made, for some 40 us a call (Flink: E.22).
+    asks that say nothing else.  ``host`` is where it listens, ``advertised_host`` the name or
+    address by which others reach that, if it is another one (Flink: bind-host and address).
+    ``force_serialization`` lets local calls go through bytes, to test as if the endpoint were
+    remote.  ``mails_per_turn`` letters at most are delivered to an endpoint before others have
+    their turn on one of ``dispatcher_threads`` threads.  ``capture_call_sites`` adds to a time-out
+    where the call was made, for some 40 us a call (Flink: E.22).
 
     Threading: safe from any thread.  A forked child makes its own.
 
@@ -73,6 +80,7 @@ class RpcService:
         name: str,
         *,
         host: str | None = None,
+        advertised_host: str | None = None,
         port: int = 0,
         secret: str | bytes | None = None,
         tls: TlsConfig | Literal["plaintext"] | None = None,
@@ -87,6 +95,7 @@ class RpcService:
         self.name = check_service_name(name)
         self.ask_timeout_ms = to_millis(ask_timeout, "ask_timeout", minimum=1)
         self.dead_letters = DeadLetters()
+        self.lost_tells = LostTells(self._call_at)
         self.timers = SystemProcessingTimeService(
             self._timer_failed, name=f"{name}-rpc-timers", clock=_clock_ms
         )
@@ -98,10 +107,10 @@ class RpcService:
         self._lock = threading.Lock()
         self._closed: RpcFuture[None] | None = None
         self._pid = os.getpid()
-        self._host = host
         self._secret = secret
         self._settings = transport | {
             "host": host,
+            "advertised_host": advertised_host,
             "port": port,
             "tls": tls,
             "max_frame_size": max_frame_size,
@@ -109,16 +118,25 @@ class RpcService:
         self._transport: Transport | None = None
         self._remote = Remote(self)
         self._prefix = f"flinkish://{name}/user/rpc/"
-        if host is not None:
-            bound = self.transport().listen()
-            self._prefix = f"{RpcAddress(name, '', *bound).service}/user/rpc/"
+        self._advertised_host = host if advertised_host is None else advertised_host
+        if self._advertised_host is not None:
+            self._listen(self._advertised_host)
+
+    def _listen(self, advertised: str) -> None:
+        """Listen where it is told to; its endpoints' addresses say what others are to dial."""
+        check_advertised(advertised, self._settings["host"])
+        transport = self.transport()
+        transport.listen()
+        if transport.advertised is not None:
+            service = RpcAddress(self.name, "", *transport.advertised).service
+            self._prefix = f"{service}/user/rpc/"
 
     # --- what it is
 
     @property
     def hostname(self) -> str:
         """The host that others reach it at."""
-        return "localhost" if self._host is None else self._host
+        return "localhost" if self._advertised_host is None else self._advertised_host
 
     @property
     def port(self) -> int | None:
@@ -283,18 +301,21 @@ class RpcService:
             return failed(error)
 
     def find(self, endpoint_id: str) -> Inbox:
-        """The endpoint of this name, or a running one that fits the pattern."""
+        """The endpoint of this name, in O(1), or a running one that fits the pattern."""
         with self._lock:
             inbox = self._inboxes.get(endpoint_id)
-            if inbox is None and is_pattern(endpoint_id):
-                fitting = [i for name, i in self._inboxes.items() if matches(name, endpoint_id)]
-                # One that runs, if there is one: others may be stopped, or not started yet.
-                inbox = max(fitting, key=lambda i: i.life_code == 1, default=None)
-            known = sorted(self._inboxes)[:8]
+            named = inbox is not None or not is_pattern(endpoint_id)
+            everyone = [] if named else [*self._inboxes.items()]
+        if not named:
+            fitting = [i for name, i in everyone if matches(name, endpoint_id)]
+            # One that runs, if there is one: others may be stopped, or not started yet.
+            inbox = max(fitting, key=lambda i: i.life_code == 1, default=None)
         if inbox is None:
+            with self._lock:
+                some, count = [*islice(self._inboxes, _NAMED)], len(self._inboxes)
             raise RpcConnectionError(
                 f"Could not connect to rpc endpoint under address {self.address_of(endpoint_id)}: "
-                f"no such endpoint; service {self.name!r} has {', '.join(known) or 'none'}"
+                f"no such endpoint; service {self.name!r} has {words.some_of(some, count)}"
             )
         return inbox
 
@@ -318,6 +339,11 @@ class RpcService:
             self.timers.register_timer(at_ms - 1, lambda _: self.deadlines.expire())
         except IllegalStateError:
             self.deadlines.abandon(words.service_closed(self.name))
+
+    def _call_at(self, at_ms: int, call: Callable[[], object]) -> None:
+        """Call it at a time of the clock, unless the service has closed before."""
+        with suppress(IllegalStateError):
+            self.timers.register_timer(at_ms, lambda _: call())
 
     def _timer_failed(self, error: BaseException) -> None:
         _LOG.error("a function on the timer thread of service %r raised", self.name, exc_info=error)
@@ -368,6 +394,7 @@ class RpcService:
 
         def finish(_: object) -> None:
             self._dispatcher.close()
+            self.lost_tells.tell_all()
             self.timers.shutdown()
             self.deadlines.abandon(words.service_closed(self.name))
             if failures:

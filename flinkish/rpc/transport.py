@@ -16,13 +16,9 @@ from typing import ClassVar, Literal, Protocol
 
 from flinkish._core.framing import CONTROL_LIMIT, FrameSink
 from flinkish.common.durations import DurationLike, to_millis
-from flinkish.common.errors import (
-    IllegalArgumentError,
-    RpcConnectionError,
-    RpcError,
-)
+from flinkish.common.errors import IllegalArgumentError, RpcConnectionError, RpcError
 from flinkish.rpc.connection import Connection
-from flinkish.rpc.dialing import is_loopback, is_wildcard, numeric
+from flinkish.rpc.dialing import check_advertised, is_loopback, is_wildcard, numeric
 from flinkish.rpc.handshake import Handshake, Identity, place_of, secret_key
 from flinkish.rpc.heartbeats import heartbeats
 from flinkish.rpc.io_thread import IoThread, TimerHandle
@@ -57,6 +53,7 @@ class Transport:
         handler: takes frames, and hears of connections that come and go.
         secret: what all services of the application know; text or bytes, best 32 random ones.
         host: where to listen, an address of this host; None: only dial.
+        advertised_host: the name or address by which others reach that, if it is another one.
         port: 0 for any that is free.
         tls: None for encryption where a connection leaves the host, with a certificate made for
             the occasion where this service listens (then ``tls`` has it, for the others to get);
@@ -86,6 +83,7 @@ class Transport:
         *,
         secret: str | bytes,
         host: str | None = None,
+        advertised_host: str | None = None,
         port: int = 0,
         tls: TlsConfig | Literal["plaintext"] | None = None,
         max_frame_size: int = 10 * 1024 * 1024,
@@ -107,6 +105,7 @@ class Transport:
             )
         if receive_window < 1:
             raise IllegalArgumentError(f"receive_window must be positive, not {receive_window}")
+        check_advertised(advertised_host, host)
         interval, timeout = heartbeats(heartbeat_interval, heartbeat_timeout)
         if tls is None and host is not None and not is_loopback(host):
             tls = TlsConfig.ephemeral()
@@ -117,7 +116,7 @@ class Transport:
         self.send_timeout_ms = to_millis(send_timeout, "send_timeout", minimum=0)
         self._handler = handler
         self._key = secret_key(secret)
-        self._host, self._port = host, port
+        self._host, self._port, self._advertised_host = host, port, advertised_host
         self._beat_seconds = interval / 1000
         self._patience = -(-timeout // interval)
         self._connect_seconds = to_millis(connect_timeout, "connect_timeout", minimum=1) / 1000
@@ -164,6 +163,13 @@ class Transport:
                 self._bound = sockets[0][0].getsockname()[:2]
                 io.post(partial(self._listen, io, sockets))
             return self._bound
+
+    @property
+    def advertised(self) -> Address | None:
+        """Where others reach it; None while it does not listen, or if that cannot be known."""
+        host, port = self._bound or ("", 0)
+        host = numeric(self._advertised_host or host)
+        return (numeric(host), port) if host and port and not is_wildcard(host) else None
 
     @property
     def address(self) -> Address | None:
@@ -237,7 +243,8 @@ class Transport:
     def _accepted(self, io: IoThread, unix: bool, sock: socket.socket, address: str) -> None:
         self._traffic.accepted += 1
         self._incoming += 1
-        places = {place_of(sock.getsockname()), place_of(self._bound)}
+        where = (sock.getsockname(), self._bound, self.advertised)
+        places = {place_of(place) for place in where if place}
         self._shake_hands(io, sock, unix, address, places, dialing=False).begin_handshake()
 
     def _shake_hands(
@@ -248,7 +255,7 @@ class Transport:
             name=self.name,
             incarnation=self.incarnation,
             pid=os.getpid(),
-            listens=None if self._bound is None or is_wildcard(self._bound[0]) else self._bound,
+            listens=self.advertised,
             window=self.window,
             max_frame_size=self.max_frame_size,
         )
@@ -293,12 +300,7 @@ class Transport:
     def _reached(self, address: Address, sock: socket.socket, unix: bool) -> None:
         assert self._io is not None
         where = "{}:{}".format(*address)
-        try:
-            places = {place_of(address), place_of(sock.getpeername())}
-        except OSError as error:  # it is gone again
-            sock.close()
-            self._routes.failed(address, RpcConnectionError(f"{where} hung up at once: {error}"))
-            return
+        places = {place_of(address), place_of(sock.getpeername())}
         connection = self._shake_hands(self._io, sock, unix, where, places, dialing=True)
         self._targets[connection] = address
         connection.begin_handshake()

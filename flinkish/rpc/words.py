@@ -203,6 +203,12 @@ def undecodable(procedure: Procedure, cause: BaseException) -> Exception:
     return error
 
 
+def some_of(names: list[str], count: int) -> str:
+    """These names, of so many."""
+    more = f" and {count - len(names)} more" if count > len(names) else ""
+    return f"{', '.join(sorted(names)) or 'none'}{more}"
+
+
 def forked(place: Any) -> Exception:
     """A child process has no threads of its parent."""
     return IllegalStateError(
@@ -393,9 +399,9 @@ def unasked(address: str, method: str, cause: Exception) -> Exception:
 
 def untold(home: Any, address: str, method: str, cause: Exception) -> None:
     """A tell was not sent: counted and logged."""
-    reason = f"{type(cause).__name__}: {cause}"
+    reason = f"{type(cause).__name__}: {said(cause)}"
     home.dead_letters.add(DeadLetter(address.rpartition("/")[2], method, reason, True))
-    _LOG.warning("the tell %s to %s was not sent: %s", method, address, cause)
+    home.lost_tells.add(address.partition("/user/rpc/")[0], method, reason)
 
 
 def answer_lost(inbox: Inbox, method: str, cause: Exception) -> None:

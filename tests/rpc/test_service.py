@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import Future
 from typing import Any
 
@@ -32,6 +33,34 @@ from .rig import (
 )
 
 __all__ = ["service"]
+
+
+class Watched(dict[str, Any]):
+    """Counts the names that are looked through."""
+
+    looked_at = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for name in super().__iter__():
+            self.looked_at += 1
+            yield name
+
+    def items(self) -> Any:
+        raise AssertionError("all names are looked through")
+
+
+def test_connecting_costs_the_same_among_many(service: RpcService) -> None:
+    for n in range(100):
+        Counter(service, f"counter-{n}")
+    names = service._inboxes = Watched(service._inboxes)
+    for n in range(100):
+        service.connect(f"flinkish://test/user/rpc/counter-{n}", CounterGateway).result(SOON)
+    assert names.looked_at == 0
+    error = service.connect("flinkish://test/user/rpc/counter", CounterGateway).exception(SOON)
+    assert "has counter-0, counter-1" in str(error)
+    assert "and 92 more" in str(error)
+    assert names.looked_at == 8
+    service._inboxes = dict(names)
 
 
 def test_connecting_to_nobody(service: RpcService) -> None:

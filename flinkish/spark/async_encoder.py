@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import tzinfo
 from itertools import groupby
 from typing import Any
 
@@ -41,7 +42,7 @@ class AnswerEncoder:
         on_error: str,
         failed: pa.Schema,
         kept: tuple[str, ...],
-        time_zone: str,
+        time_zone: tzinfo,
         stamped: Stamped | None = None,
     ) -> None:
         self._columns = columns

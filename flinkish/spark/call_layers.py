@@ -11,6 +11,7 @@ import atexit
 import os
 import threading
 from collections.abc import Mapping
+from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -71,7 +72,7 @@ def ledger_layer(
     settings: Mapping[str, Any],
     retry: AsyncRetryStrategy | None,
     output_type: TypeInformation | None,
-    time_zone: str,
+    time_zone: tzinfo,
 ) -> CallLayer:
     """A layer that keeps results of a function, and gives them when the same row comes again."""
     ledger = ResumeLedger(os.fspath(path), name, version, schema, dict(settings))

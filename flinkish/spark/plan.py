@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import tzinfo
 from functools import cached_property
 from typing import Any
 
@@ -80,7 +81,7 @@ class OperatorPlan:
     output_type: TypeInformation | None
     event_time: str | None
     chained: bool
-    time_zone: str
+    time_zone: tzinfo
     processing_time: bool = False
     timestamp_order: bool = False
     null_keys: Any = "fail"

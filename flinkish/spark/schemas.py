@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import tzinfo
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -28,6 +29,7 @@ from pyspark.sql.types import (
 
 from flinkish.common.errors import IllegalArgumentError, TimestampError, UnknownColumnError
 from flinkish.common.typeinfo import TypeInformation
+from flinkish.spark.time_zones import time_zone_of
 from flinkish.spark.type_mapping import row_schema
 
 __all__ = [
@@ -62,9 +64,9 @@ def arrow_schema(schema: StructType) -> pa.Schema:
     return to_arrow_schema(schema, timezone="UTC")
 
 
-def session_time_zone(frame: DataFrame) -> str:
-    """In which zone Spark reads times without one."""
-    return frame.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
+def session_time_zone(frame: DataFrame) -> tzinfo:
+    """In which zone Spark reads times without one; IllegalArgumentError if Python has it not."""
+    return time_zone_of(frame.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC")
 
 
 def output_schema(given: StructType | str | TypeInformation | None, what: str) -> StructType:

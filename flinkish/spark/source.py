@@ -8,6 +8,7 @@ import contextlib
 import logging
 from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
+from datetime import timezone
 from typing import Any
 
 import pyarrow as pa
@@ -59,7 +60,7 @@ class SourcePlan:
     def batch(self, records: list[Emitted]) -> pa.RecordBatch:
         """Records as columns."""
         what = f"the source {self.name!r}"
-        encoder = RowEncoder(what, arrow_schema(self.values), self.value_type, "UTC")
+        encoder = RowEncoder(what, arrow_schema(self.values), self.value_type, timezone.utc)
         batch = encoder.encode([value for value, _ in records])
         if self.timestamp_column is None:
             return batch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import tzinfo
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -29,7 +30,7 @@ class RowEncoder:
     """Values as rows of ``schema``; ``what`` says of whom, for messages."""
 
     def __init__(
-        self, what: str, schema: pa.Schema, kind: TypeInformation | None, time_zone: str
+        self, what: str, schema: pa.Schema, kind: TypeInformation | None, time_zone: tzinfo
     ) -> None:
         self.schema = schema
         self._what = what

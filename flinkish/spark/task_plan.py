@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import tzinfo
 
 import pyarrow as pa
 
@@ -47,7 +48,7 @@ class TaskPlan:
     output: pa.Schema
     output_type: TypeInformation | None
     sides: tuple[SideOutput, ...]
-    time_zone: str
+    time_zone: tzinfo
     key_columns: tuple[str, ...] = ()
     key_type: str | None = None
     job_parameters: dict[str, str] = field(default_factory=dict)

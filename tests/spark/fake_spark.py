@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
+from datetime import timezone
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -37,7 +38,7 @@ def plan(function: Any, output: pa.Schema, table_dir: Path, **changes: Any) -> O
         "output_type": None,
         "event_time": "ts",
         "chained": False,
-        "time_zone": "UTC",
+        "time_zone": timezone.utc,
         "state": StateSettings(table_dir=str(table_dir), **settings),
     }
     return OperatorPlan(**(fields | changes))

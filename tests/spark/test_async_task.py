@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from datetime import timezone
 from typing import Any
 
 import pyarrow as pa
@@ -47,7 +48,7 @@ class Outcome:
             output=PAIRS.append(error) if on_error == "column" else PAIRS,
             output_type=None,
             sides=tuple(sides),
-            time_zone="UTC",
+            time_zone=timezone.utc,
             on_error=on_error,
             kept=("n",),
         )

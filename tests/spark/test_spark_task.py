@@ -4,6 +4,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import timezone
 from typing import Any
 
 import pyarrow as pa
@@ -35,7 +36,7 @@ def task(make: Callable[[], StreamOperator], feed: Any, **plan: Any) -> SparkTas
         "output": NUMBERS,
         "output_type": None,
         "sides": (),
-        "time_zone": "UTC",
+        "time_zone": timezone.utc,
     }
     return SparkTask(TaskPlan(**given | plan), feed, Subtask(partition=3, attempt=1))
 

@@ -1,5 +1,6 @@
 """What a task gives Spark: batches of bounded size and age."""
 
+from datetime import timezone
 from typing import Any
 
 import pyarrow as pa
@@ -29,7 +30,7 @@ class Rig:
             "output": NUMBERS,
             "output_type": None,
             "sides": (),
-            "time_zone": "UTC",
+            "time_zone": timezone.utc,
         }
         self.output = TaskOutput(
             TaskPlan(**given | plan).encoders(),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from datetime import timezone, tzinfo
 from itertools import accumulate
 from typing import Any
 
@@ -43,7 +44,7 @@ class LedgerLayer:
         ledger: ResumeLedger,
         is_final: Callable[[Any], bool] | None = None,
         output_type: TypeInformation | None = None,
-        time_zone: str = "UTC",
+        time_zone: tzinfo = timezone.utc,
     ) -> None:
         self._ledger = ledger
         self._is_final = is_final

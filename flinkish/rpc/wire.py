@@ -3,7 +3,7 @@
 Beside MessagePack's own values there are extensions: NumPy arrays (their dtype, shape and
 elements), Arrow record batches and tables (an IPC stream), opaque values (the name of a codec and
 its bytes).  On arrival arrays and batches are views of the message: nothing is copied, and an array
-is read-only.
+is read-only; batches are checked as a whole (``wire_arrow.py``).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import msgspec
 from msgspec.msgpack import Decoder, Encoder, Ext
 
 from flinkish.common.errors import SerializationError
+from flinkish.rpc.wire_arrow import read_batch, read_table
 from flinkish.rpc.wire_types import codec_of, has_opaque
 from flinkish.rpc.wire_unions import plan_of
 
@@ -121,11 +122,10 @@ def _field(part: Any) -> Any:
 def _intend(code: int, data: memoryview) -> Any:
     if code == _ARRAY:
         return _to_array(data)
-    if code in (_BATCH, _TABLE):
-        import pyarrow
-
-        with pyarrow.ipc.open_stream(data) as reader:
-            return reader.read_all() if code == _TABLE else reader.read_next_batch()
+    if code == _BATCH:
+        return read_batch(data)
+    if code == _TABLE:
+        return read_table(data)
     raise SerializationError(
         f"a value of extension type {code} came in, which nothing here is declared to take"
     )

@@ -31,12 +31,13 @@ from flinkish.common.errors import (
 from flinkish.rpc.handshake import Handshake, PeerInfo
 from flinkish.rpc.inflow import Inflow
 from flinkish.rpc.io_thread import IoThread, TimerHandle
+from flinkish.rpc.strangers import shown
 from flinkish.rpc.tls import TlsSession, is_tls
 
 __all__ = ["Connection", "ConnectionOwner"]
 
 LINGER = 1.0  # seconds in which the peer of a closing connection must take in something
-REASON_LIMIT = 2000  # characters of a farewell
+REASON_LIMIT = 500  # characters of a farewell
 RECORD_START = 5  # bytes at the start of a stream that tell TLS from frames
 FOR_GOOD = 1  # the call field of the GOODBYE of a service that ends
 
@@ -132,7 +133,7 @@ class Connection(Inflow):
     def _on_handshake(self, kind: int, payload: bytes) -> None:
         assert self._handshake is not None
         if kind == FrameKind.GOODBYE:
-            reason = payload.decode("utf-8", "replace")[:REASON_LIMIT]
+            reason = shown(payload.decode("utf-8", "replace"), REASON_LIMIT)
             raise HandshakeError(f"{self.address} refused the connection: {reason}")
         try:
             answer = self._handshake.receive(kind, payload)
@@ -226,7 +227,7 @@ class Connection(Inflow):
             self.put_control(FrameKind.PONG)
             self.flush()
         elif kind == FrameKind.GOODBYE:
-            reason = payload.decode("utf-8", "replace")[:REASON_LIMIT]
+            reason = shown(payload.decode("utf-8", "replace"), REASON_LIMIT)
             raise self._lost(f"the other side said goodbye: {reason}", for_good=call == FOR_GOOD)
         elif kind != FrameKind.PONG:
             raise FrameError(f"a frame of kind {kind} came from {self.address} after the handshake")

@@ -1,9 +1,4 @@
-"""Listening: accept strangers, a bounded number at a time.
-
-Whoever has connected and not yet proved itself holds one of ``STRANGERS`` places, for as long as
-a handshake may take.  When all are taken nobody is accepted: in a storm the others wait in the
-kernel's queue, and who only knocks costs a bounded amount of memory.
-"""
+"""Listening: accept strangers, a bounded number at a time (``strangers.py``)."""
 
 from __future__ import annotations
 
@@ -16,13 +11,13 @@ from contextlib import suppress
 
 from flinkish.common.errors import RpcConnectionError
 from flinkish.rpc.io_thread import IoThread
+from flinkish.rpc.strangers import STRANGERS, Stranger, Strangers, Throttle
 from flinkish.rpc.unix_sockets import bind_beside, prepare, same_user
 
-__all__ = ["STRANGERS", "Listener", "bind"]
+__all__ = ["Listener", "bind"]
 
 logger = logging.getLogger(__name__)
 
-STRANGERS = 256
 BACKLOG = 4096
 ROUND = 64  # connections accepted in one go
 PAUSE = 0.1  # seconds after an accept that failed, for instance since all descriptors are in use
@@ -58,7 +53,8 @@ def bind(host: str, port: int, *, unix: bool) -> list[tuple[socket.socket, str |
 class Listener:
     """One listening socket, on the I/O thread.
 
-    ``accepted(sock, address)`` gets what came, ``full()`` says whether nobody else may come now.
+    ``accepted(sock, address)`` makes a stranger of what came; ``left`` is to be called when it has
+    proved itself, or is gone.
     """
 
     def __init__(
@@ -66,47 +62,68 @@ class Listener:
         io: IoThread,
         sock: socket.socket,
         path: str | None,
-        accepted: Callable[[socket.socket, str], None],
-        full: Callable[[], bool],
+        accepted: Callable[[socket.socket, str], Stranger],
     ) -> None:
         self._io = io
         self._sock = sock
         self._path = path
         self._accepted = accepted
-        self._full = full
+        self._strangers = Strangers()
         self._paused = False
+        self._failures = Throttle(logger.warning)
         io.register(sock.fileno(), self, select.EPOLLIN)
 
     def on_ready(self, events: int) -> None:
         """Somebody knocks."""
         for _ in range(ROUND):
-            if self._full():
-                self.pause()
+            wait = self._room()
+            if wait > 0:
+                self.pause(wait)
                 return
             try:
                 sock, address = self._sock.accept()
             except (BlockingIOError, ConnectionAbortedError):
                 return
             except OSError as error:
-                logger.warning("cannot accept a connection for %s s: %s", PAUSE, error)
-                self.pause()
-                self._io.call_later(PAUSE, self.resume)
+                self._failures.say(f"cannot accept a connection for {PAUSE} s: {error}")
+                self.pause(PAUSE)
                 return
             sock.setblocking(False)
             if self._path is None:
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                self._accepted(sock, f"{address[0]}:{address[1]}")
+                self._admit(sock, address[0], f"{address[0]}:{address[1]}")
             elif same_user(sock):
                 prepare(sock)
-                self._accepted(sock, f"unix:{self._path}")
+                self._admit(sock, "here", f"unix:{self._path}")
             else:
                 sock.close()
 
-    def pause(self) -> None:
-        """Accept nobody until ``resume``."""
+    def _room(self) -> float:
+        """Make a place for the next one, if need be; in how many seconds there may be one."""
+        if len(self._strangers) < STRANGERS:
+            return 0.0
+        stranger, wait = self._strangers.next_to_go()
+        if wait <= 0:
+            why = "it did not prove itself, and others needed its place"
+            stranger.give_up(RpcConnectionError(f"{stranger.address}: {why}"))
+        return wait
+
+    def _admit(self, sock: socket.socket, source: str, address: str) -> None:
+        stranger = self._accepted(sock, address)
+        self._strangers.add(stranger, source)
+        stranger.begin_handshake()
+
+    def left(self, stranger: Stranger) -> None:
+        """It needs no place any more, if it had one here."""
+        if self._strangers.remove(stranger) and len(self._strangers) == STRANGERS // 2:
+            self.resume()
+
+    def pause(self, seconds: float) -> None:
+        """Accept nobody for so long, or until ``resume``."""
         if not self._paused and self._sock.fileno() >= 0:
             self._paused = True
             self._io.modify(self._sock.fileno(), 0)
+            self._io.call_later(seconds, self.resume)
 
     def resume(self) -> None:
         """Accept again."""

@@ -22,8 +22,9 @@ from flinkish.rpc.dialing import check_advertised, is_loopback, is_wildcard, num
 from flinkish.rpc.handshake import Handshake, Identity, place_of, secret_key
 from flinkish.rpc.heartbeats import heartbeats
 from flinkish.rpc.io_thread import IoThread, TimerHandle
-from flinkish.rpc.listener import STRANGERS, Listener, bind
+from flinkish.rpc.listener import Listener, bind
 from flinkish.rpc.routes import Address, Routes, settle
+from flinkish.rpc.strangers import Throttle, shown
 from flinkish.rpc.tls import TlsConfig, TlsSession
 from flinkish.rpc.traffic import Traffic, TransportStatistics
 
@@ -139,7 +140,7 @@ class Transport:
         self._said_goodbye = False
         self._listeners: list[Listener] = []
         self._strangers: dict[Connection, TimerHandle] = {}
-        self._incoming = 0  # strangers that came to us
+        self._refusals, self._losses = Throttle(logger.warning), Throttle(logger.warning)
         self._connections: set[Connection] = set()
         self._routes = Routes(self._reached, unix=self._unix, timeout=self._connect_seconds)
         self._targets: dict[Connection, Address] = {}
@@ -229,9 +230,7 @@ class Transport:
     def _listen(self, io: IoThread, sockets: list[tuple[socket.socket, str | None]]) -> None:
         for sock, path in sockets:
             accepted = partial(self._accepted, io, path is not None)
-            self._listeners.append(
-                Listener(io, sock, path, accepted, lambda: self._incoming >= STRANGERS)
-            )
+            self._listeners.append(Listener(io, sock, path, accepted))
         if self._closed is not None:
             self._stop_listening()
 
@@ -240,17 +239,22 @@ class Transport:
             listener.close()
         self._listeners.clear()
 
-    def _accepted(self, io: IoThread, unix: bool, sock: socket.socket, address: str) -> None:
+    def _accepted(self, io: IoThread, unix: bool, sock: socket.socket, address: str) -> Connection:
         self._traffic.accepted += 1
-        self._incoming += 1
         where = (sock.getsockname(), self._bound, self.advertised)
         places = {place_of(place) for place in where if place}
-        self._shake_hands(io, sock, unix, address, places, dialing=False).begin_handshake()
+        return self._shake_hands(io, sock, unix, address, places, dialing=False)
 
     def _shake_hands(
-        self, io: IoThread, sock: socket.socket, unix: bool, address: str, places: set[str], *,
+        self,
+        io: IoThread,
+        sock: socket.socket,
+        unix: bool,
+        address: str,
+        places: set[str],
+        *,
         dialing: bool,
-    ) -> Connection:  # fmt: skip
+    ) -> Connection:
         identity = Identity(
             name=self.name,
             incarnation=self.incarnation,
@@ -285,15 +289,12 @@ class Transport:
             settle(future, known)
             return
         if self.tls is None and not is_loopback(address[0]):
-            settle(
-                future,
-                None,
-                IllegalArgumentError(
-                    f"{address[0]}:{address[1]} is not on this host, so the connection must be "
-                    "encrypted: give this service the TlsConfig of the one that listens there, or "
-                    "tls='plaintext' if nobody can listen in on the network"
-                ),
+            error = IllegalArgumentError(
+                f"{address[0]}:{address[1]} is not on this host, so the connection must be "
+                "encrypted: give this service the TlsConfig of the one that listens there, or "
+                "tls='plaintext' if nobody can listen in on the network"
             )
+            settle(future, None, error)
             return
         self._routes.ask(io, address, future)
 
@@ -317,7 +318,8 @@ class Transport:
             self._traffic.dialed += 1
             self._routes.add(self._targets[connection], connection)
         else:
-            self._place_is_free()
+            for listener in self._listeners:
+                listener.left(connection)
             if peer.listens is not None:
                 self._routes.add(peer.listens, connection)
         return self._handler.sink(connection)
@@ -338,31 +340,28 @@ class Transport:
                 self._routes.failed(address, error)
             else:
                 self._traffic.refused += 1
-                self._place_is_free()
-                logger.warning("%r refused a connection: %s", self.name, error)
+                for listener in self._listeners:
+                    listener.left(connection)
+                self._refusals.say(f"{self.name!r} refused a connection: {shown(str(error), 600)}")
         else:
             self._connections.discard(connection)
             self._traffic.lost += 1
             self._traffic.add(connection)
             self._routes.remove(connection, error)
-            if connection.lost_tells:
-                logger.warning(
-                    "%d tells to %s were lost: %s", connection.lost_tells, connection.address, error
+            if n := connection.lost_tells:
+                self._losses.say(
+                    f"{n} tells to {connection.address} were lost: {shown(str(error))}"
                 )
             self._handler.on_lost(connection, error)
         self._maybe_closed()
-
-    def _place_is_free(self) -> None:
-        self._incoming -= 1
-        if self._incoming == STRANGERS // 2:
-            for listener in self._listeners:
-                listener.resume()
 
     # --- heartbeats
 
     def _beat(self, io: IoThread) -> None:
         if self._closed is not None:
             return
+        self._refusals.flush()
+        self._losses.flush()
         now = time.monotonic()
         # Who was frozen itself has heard nothing; that is not the fault of its peers.
         frozen = self._last_beat and now - self._last_beat > 2 * self._beat_seconds

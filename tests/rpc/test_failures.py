@@ -17,7 +17,7 @@ from flinkish.common.errors import (
     FlinkishError,
     RpcConnectionError,
 )
-from flinkish.rpc import listener, transport
+from flinkish.rpc import listener
 from flinkish.rpc.transport import Transport
 from tests.processes import LONGEST_S, freeze, thaw
 from tests.rpc.transport_rig import SECRET, Recorder, dialing, pair, server
@@ -286,7 +286,7 @@ def test_a_thousand_connections() -> None:
 
 
 def test_who_only_knocks_does_not_keep_others_out_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "STRANGERS", 4)
+    monkeypatch.setattr(listener, "STRANGERS", 4)
     with pair(server={"connect_timeout": 300}, unix_sockets=False) as two:
         address = two.server.listen()
         knocking = [socket.create_connection(address) for _ in range(20)]

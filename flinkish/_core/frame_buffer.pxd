@@ -22,6 +22,7 @@
 #       window of the receiver and one frame.  All other kinds are taken always.
 #   B7  Credit is given back by the receiver in batches (`owed`), and not while its own way out
 #       holds more than a window: who sends requests and reads no replies gets no more credit.
+#       Nor are requests carried out meanwhile, whose replies would fill it (`rpc_gate.pxd`).
 #   B8  After `shut` nothing is put.  In a forked child nothing is touched.
 #   B9  After `seal` all that is put goes out in records (`wire_records.pxd`).  What was put before,
 #       `bare` bytes, goes out as it is.  The flusher makes a few records at a time of what it took:

@@ -164,6 +164,7 @@ cdef class FrameBuffer(FrameWriter):
         self.largest = largest
         self.credit = credit
         self.window = window
+        self.ample = window
         pthread_mutex_unlock(&self.lock)
 
     def grant(self, uint64_t size):

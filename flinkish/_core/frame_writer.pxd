@@ -24,7 +24,14 @@ cdef class FrameWriter:
     cdef bint closed
     cdef uint32_t generation
     cdef Py_ssize_t exports
+    cdef size_t ample              # bytes on the way out from which others hold back
+    cdef bint relief_due           # somebody does, and is to be told
+    cdef object relieved           # called then
 
+    # Whether others should hold back; a guess, and under the lock, with a promise to tell them.
+    cdef bint is_behind(self) noexcept
+    cdef bint hold_back(self) except -1
+    cdef int _relieve(self) except -1
     # Put the credit that is owed to the peer, if it is worth a frame; whether it was put.
     cdef int _credit_due(self) noexcept nogil
     cdef int _take(self) noexcept nogil

@@ -145,7 +145,41 @@ cdef class FrameWriter:
             pthread_mutex_unlock(&self.lock)
         if more and size == most:
             self._load()
+        if self.relief_due:
+            self._relieve()
         return more
+
+    # --- who fills it faster than the peer reads
+
+    def on_relief(self, call):
+        """Call this when little is left of what others held back for."""
+        self.relieved = call
+
+    cdef bint is_behind(self) noexcept:
+        return self.filled + self.taken - self.sent > self.ample
+
+    cdef bint hold_back(self) except -1:
+        cdef bint behind
+        if self._foreign():
+            return False
+        mutex_enter(&self.lock)
+        behind = not self.closed and self.is_behind()
+        if behind:
+            self.relief_due = True
+        pthread_mutex_unlock(&self.lock)
+        return behind
+
+    cdef int _relieve(self) except -1:
+        cdef bint due
+        mutex_enter(&self.lock)
+        due = self.relief_due and (
+            self.closed or (self.filled + self.taken - self.sent) * 2 <= self.ample)
+        if due:
+            self.relief_due = False
+        pthread_mutex_unlock(&self.lock)
+        if due:
+            self.relieved()
+        return 0
 
     def __getbuffer__(self, Py_buffer* view, int flags):
         cdef size_t size = 0

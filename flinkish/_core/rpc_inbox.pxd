@@ -71,6 +71,7 @@ cdef class Inbox:
     cdef Inbox waits_for                # whose answer its main thread waits for
     cdef list arrived
     cdef list batch
+    cdef dict held                      # Gate -> calls of its connection; None when there are none
     cdef dict pending                   # Letter -> True; None before the first one
     cdef Py_ssize_t look_at             # how many pending ones are looked through for given-up ones
     cdef unsigned long runner

@@ -153,6 +153,9 @@ cdef class Inbox:
             rest, self.arrived = self.arrived, rest
         while batch:
             self.refuse_one(<Letter>batch.pop())
+        if self.held is not None:
+            rest = [*sum(self.held.values(), []), *rest]
+            self.held = None
         for letter in rest:
             self.refuse_one(letter)
         self.fail_pending()

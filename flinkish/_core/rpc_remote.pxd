@@ -30,6 +30,7 @@
 #       there afterwards, and rings.
 #   S5  A reply is sent with the flush of the buffer (B4, B5): it never waits for the next letter
 #       of the turn, which may take its time, or wait for what the asker does with this reply.
+#   S6  A peer that does not read its replies gets no more of them (`rpc_gate.pxd`).
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 
@@ -37,6 +38,7 @@ from flinkish._core.frame_buffer cimport FrameBuffer
 from flinkish._core.framing cimport Frame, FrameSink
 from flinkish._core.reading cimport Reading
 from flinkish._core.rpc_calls cimport AskFuture, Call, Port, Procedure
+from flinkish._core.rpc_gate cimport Gate
 from flinkish._core.rpc_inbox cimport Inbox
 
 cdef class Link:
@@ -57,6 +59,7 @@ cdef class Session(FrameSink):
     cdef list due                      # run queues to ring for
     cdef list woken                    # answered futures whose waiters are to be woken
     cdef Reading reading
+    cdef Gate gate
     cdef uint64_t enter(self, RemoteAsk ask) except 0
     cdef int _request(self, Frame* frame) except -1
     cdef int _answer(self, Frame* frame, bint good) except -1

@@ -51,6 +51,7 @@ cdef class Session(FrameSink):
         self.due = []
         self.woken = []
         self.reading = connection.reading
+        self.gate = Gate(self.out)
 
     def __repr__(self):
         return f"<Session over {self.connection!r}, {len(self.asks)} asks under way>"
@@ -168,6 +169,7 @@ cdef class Session(FrameSink):
                 ask.settle(FUTURE_FAILED, words().peer_lost(
                     error, ask.port.address, ask.procedure.name, ask.age_ms()))
         self.links = []
+        self.gate.relieve()
 
     @property
     def under_way(self):
@@ -218,6 +220,9 @@ cdef class RemoteCall(Call):
         return self.call == 0
 
     cdef int deliver(self, Inbox inbox) except -1:
+        cdef Gate gate = self.link.session.gate
+        if (inbox.held is not None or gate.is_narrow()) and gate.hold(self, inbox):
+            return 0
         self.link.session.out.give_back(self.length)
         return Call.deliver(self, inbox)
 
@@ -229,7 +234,9 @@ cdef class RemoteCall(Call):
         return Call.refuse(self, inbox)
 
     cdef int _answer(self, object result) except -1:
-        cdef bytes payload
+        cdef Gate gate = self.link.session.gate
+        if gate.is_narrow() and gate.hold_answer(self, result):
+            return 0
         try:
             payload = <bytes?>self.procedure.encode_result(result)
         except BaseException as error:

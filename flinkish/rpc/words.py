@@ -80,7 +80,7 @@ def call_elsewhere(future: RpcFuture[Any], callback: Callable[[Any], object]) ->
     CALLBACKS.put(partial(rpc_future.call_back, future, callback))
 
 
-callback_waits = CALLBACKS.waits
+callback_waits, call_soon = CALLBACKS.waits, CALLBACKS.put
 
 
 def never_waits(future: RpcFuture[Any]) -> Exception:

@@ -160,6 +160,8 @@ cdef class FrameBuffer(FrameWriter):
 
     def open(self, *, int64_t largest, int64_t credit, int64_t window):
         """What the handshake agreed on; requests can be sent from here on."""
+        if self._foreign():
+            return
         mutex_enter(&self.lock)
         self.largest = largest
         self.credit = credit
@@ -169,6 +171,8 @@ cdef class FrameBuffer(FrameWriter):
 
     def grant(self, uint64_t size):
         """The peer has consumed ``size`` bytes of requests."""
+        if self._foreign():
+            return
         mutex_enter(&self.lock)
         # A peer that lies about what it consumed harms itself alone; it must not wrap our count.
         self.credit = min(self.credit + <int64_t>min(size, <uint64_t>1 << 40), <int64_t>1 << 50)
@@ -178,6 +182,8 @@ cdef class FrameBuffer(FrameWriter):
     def has_credit(self):
         """Whether a request would be taken now."""
         cdef bint has
+        if self._foreign():
+            return True    # as of a shut buffer: whoever puts is told why it is refused
         mutex_enter(&self.lock)
         has = self.credit > 0 or self.closed
         pthread_mutex_unlock(&self.lock)
@@ -222,6 +228,8 @@ cdef class FrameBuffer(FrameWriter):
 
     def visit(self):
         """The I/O thread has come to flush (B4, B5)."""
+        if self._foreign():
+            return
         mutex_enter(&self.lock)
         self.rung = False
         self.quick = 0

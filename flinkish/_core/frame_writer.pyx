@@ -50,6 +50,8 @@ cdef class FrameWriter:
     def seal(self, bytes key not None):
         """Let all that is put from here on go out in records; before other threads put."""
         cdef RecordSealer sealer = RecordSealer(key)
+        if self._foreign():
+            return
         mutex_enter(&self.lock)
         self.bare = self.filled + self.taken - self.sent
         self.sealer = sealer
@@ -195,6 +197,9 @@ cdef class FrameWriter:
     def shut(self):
         """Take in no more; False while somebody still flushes, who will notice in ``advance``."""
         cdef bint idle
+        if self._foreign():    # a thread that is not here may hold the lock, and flushes no more
+            self.closed = True
+            return True
         mutex_enter(&self.lock)
         self.closed = True
         idle = not self.flushing
@@ -203,6 +208,8 @@ cdef class FrameWriter:
 
     def release(self):
         """The flusher gives up: the connection is gone."""
+        if self._foreign():
+            return
         mutex_enter(&self.lock)
         self.flushing = False
         pthread_mutex_unlock(&self.lock)
@@ -213,6 +220,8 @@ cdef class FrameWriter:
         Those that somebody is just writing do not count.
         """
         cdef size_t count = 0
+        if self._foreign():
+            return 0
         mutex_enter(&self.lock)
         if not self.flushing:
             count = frames_unsent(<uint8_t*>self.outgoing.base, self.taken, self.sent, kind)
@@ -232,6 +241,8 @@ cdef class FrameWriter:
 
     def trim(self):
         """Give memory back that only a rush needed; for a moment when little goes out."""
+        if self._foreign():
+            return
         mutex_enter(&self.lock)
         if not self.flushing and self.exports == 0 and self.filled == 0:
             _shrink(&self.pending)

@@ -97,9 +97,13 @@ cdef class Mail:
         """The text, formatted now; the command's name where none was given."""
         if self._description is None:
             return getattr(self.command, "__qualname__", None) or repr(self.command)
-        if self._arguments:
-            return str(self._description) % self._arguments
-        return str(self._description)
+        text = str(self._description)
+        if not self._arguments:
+            return text
+        try:
+            return text % self._arguments
+        except Exception as error:  # it is for people, and may not stand in for what happened
+            return f"{text} % {tuple(map(type, self._arguments))} ({type(error).__name__})"
 
     def __repr__(self):
         kind = "" if self.option == OPTION_DEFAULT else f" {self.options.name.lower()}"

@@ -27,7 +27,10 @@ class CompletesLater:
             if not stopped:
                 if self._completer is None:
                     self._completer = ThreadPoolExecutor(1, self._completer_name)
-                self._completer.submit(self._complete, operation)
+                try:
+                    self._completer.submit(self._complete, operation)
+                except RuntimeError:  # the program ends: no thread takes anything any more
+                    stopped = True
         if stopped:
             self._complete(operation)
 
@@ -42,6 +45,10 @@ class CompletesLater:
         self, operation: delayed.DelayedOperation, error: BaseException
     ) -> BaseException | None:
         """Count and log what a completion raised."""
+
+    def _forget_completer(self) -> None:
+        """In a forked child: its thread is not here."""
+        self._completer, self._completer_lock = None, threading.Lock()
 
     def _stop_completer(self) -> None:
         """Run what was handed over, then end the thread."""

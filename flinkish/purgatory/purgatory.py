@@ -20,6 +20,7 @@ from flinkish.common.errors import (
     IllegalStateError,
     RejectedExecutionError,
 )
+from flinkish.common.forks import AFTER_FORK, call_in_children
 from flinkish.purgatory.later import CompletesLater
 from flinkish.purgatory.system_timer import SystemTimer
 from flinkish.purgatory.timer import Timer
@@ -97,6 +98,8 @@ class DelayedOperationPurgatory(watch_lists.WatchLists, CompletesLater):
         self._left_at_purge = 0
         if reaper_enabled:
             self._timer._add_chore(self._purge)
+        self._in_child = False
+        call_in_children(self)
 
     # --- time
 
@@ -182,7 +185,17 @@ class DelayedOperationPurgatory(watch_lists.WatchLists, CompletesLater):
             )
         return found
 
+    def _forked(self) -> None:
+        """In a forked child: refuse operations, unless none was ever watched."""
+        self._count = threading.RLock()
+        self._forget_completer()
+        if self.entered:
+            self._in_child = True
+            self._close_watches()
+
     def _refused(self, operation: delayed.DelayedOperation) -> NoReturn:
+        if self._in_child:
+            raise RejectedExecutionError(f"purgatory {self.name!r} {AFTER_FORK}")
         raise RejectedExecutionError(
             f"purgatory {self.name!r} is shut down and takes no {type(operation).__name__}"
         )

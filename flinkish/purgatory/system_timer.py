@@ -14,9 +14,10 @@ Threads and what they share:
   are never more of them than the executor has threads, so that its own queue stays short and a
   slow task holds up no task that another thread could run.
 
-Invariants: if `_ready` is not empty there is a runner, or one is being submitted; `_in_flight` is
-the number of tasks in batches that are in `_ready`.  Both change under `_lock`, under which
-nothing else is called.
+Invariants: if `_ready` is not empty there is a runner, or one is being submitted, or the executor
+has dropped one (`shutdown(cancel_futures=True)`) and the reaper is woken to send another, or to run
+the tasks itself if the executor takes none any more; `_in_flight` is the number of tasks in batches
+that are in `_ready`.  Both change under `_lock`, under which nothing else is called.
 """
 
 from __future__ import annotations
@@ -25,11 +26,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import NoReturn
 
-from flinkish._core.timer_tasks import DueTasks
+from flinkish._core.timer_tasks import DueTasks, TimerTask
 from flinkish.common.durations import DurationLike, to_millis
-from flinkish.common.errors import ArgumentTypeError
+from flinkish.common.errors import ArgumentTypeError, RejectedExecutionError
+from flinkish.common.forks import AFTER_FORK, call_in_children
 from flinkish.purgatory.timer import Timer, TimerStatistics, log
 
 __all__ = ["SystemTimer"]
@@ -81,6 +84,8 @@ class SystemTimer(Timer):
         self._submitted = 0  # runners that are running or about to
         self._passes = 0  # how often something expired
         self._passes_told = 0
+        self._refused = self._in_child = False
+        call_in_children(self)
 
     # --- time
 
@@ -91,6 +96,8 @@ class SystemTimer(Timer):
         and does not count (Kafka: K.4, where it does).  With a reaper this only waits for it.
         """
         timeout = to_millis(timeout_ms, "timeout_ms", minimum=0) / 1_000
+        if self._in_child:
+            raise RejectedExecutionError(f"timer {self.name!r} {AFTER_FORK}")
         if not self._reaper_enabled:
             return self._expire_next(timeout)
         with self._changed:
@@ -102,11 +109,18 @@ class SystemTimer(Timer):
         return told
 
     def _expire_next(self, timeout: float | None) -> bool:
-        """Hand over what is due, waiting for the first of it at most `timeout` seconds."""
+        """Hand over what is due, waiting for the first of it at most `timeout` seconds.
+
+        False also when another caller has driven the timer for all of that time.
+        """
         deadline = None if timeout is None else time.monotonic() + timeout
-        with self._driving:
+        patience = -1 if timeout is None else min(timeout, threading.TIMEOUT_MAX)
+        if not self._driving.acquire(timeout=patience):
+            return False
+        try:
             while not self.closed:
                 self._alarm.clear()
+                self._send_runners()
                 pause = self._before_sleep()
                 left = None if deadline is None else max(deadline - time.monotonic(), 0)
                 if pause == 0 and (room := self._wait_for_room(left)):
@@ -119,6 +133,8 @@ class SystemTimer(Timer):
                 seconds = None if pause is None else pause / 1_000
                 waits = [wait for wait in (seconds, left) if wait is not None]
                 self._alarm.wait(min(waits) if waits else None)
+        finally:
+            self._driving.release()
         return False
 
     def _reap(self) -> None:
@@ -165,20 +181,56 @@ class SystemTimer(Timer):
             self._ready.append(due)
             self._in_flight += len(due)
             self._expired += len(due)
-            wanted = min(self._threads, self._in_flight) - self._submitted
-            self._submitted += max(wanted, 0)
+            wanted = self._runners_wanted()
         for _ in range(wanted):
             self._submit()
         return True
 
     # --- runners
 
+    def _runners_wanted(self) -> int:
+        """How many to submit: as many as there are tasks, and threads for them.  Under the lock."""
+        wanted = max(min(self._threads, self._in_flight) - self._submitted, 0)
+        self._submitted += wanted
+        return wanted
+
+    def _send_runners(self) -> None:
+        """Submit runners that an executor has dropped."""
+        with self._lock:
+            wanted = self._runners_wanted()
+        for _ in range(wanted):
+            self._submit()
+
     def _submit(self) -> None:
         try:
-            self._executor.submit(self._run_ready)
-        except RuntimeError as error:  # it was shut down: better here than never
-            log.error("timer %s: its executor takes no tasks (%s)", self.name, error)
+            job = self._executor.submit(self._run_ready)
+        except Exception as error:  # it was shut down, is full or broken: better here than never
+            self._say_refused(error)
             self._run_ready()
+        else:
+            job.add_done_callback(self._runner_ended)
+
+    def _runner_ended(self, job: Future[None]) -> None:
+        """A runner has returned, or never ran: its executor has dropped it.
+
+        Then this is called by `Executor.shutdown`, which holds a lock that `submit` wants, so the
+        next runner is sent by whoever drives the timer.
+        """
+        if not job.cancelled() and job.exception() is None:
+            return
+        with self._lock:
+            self._submitted -= 1
+        self._wake()
+
+    def _say_refused(self, error: Exception) -> None:
+        """Once: when a program ends, every executor refuses whatever is due from then on."""
+        first, self._refused = not self._refused, True
+        if first and threading.main_thread().is_alive():
+            log.error(
+                "timer %s: its executor takes no tasks, so they run on the threads that hand them "
+                "over (%r)",
+                *(self.name, error),
+            )
 
     def _run_ready(self) -> None:
         ident = threading.get_ident()
@@ -231,3 +283,18 @@ class SystemTimer(Timer):
     def statistics(self) -> TimerStatistics:
         """Counts so far."""
         return self._statistics(self._in_flight)
+
+    def _forked(self) -> None:
+        """In a forked child: refuse work, unless no thread was started for it yet."""
+        unused = not self.added and not self._in_flight
+        self._count, self._lock = threading.RLock(), threading.RLock()
+        self._changed = threading.Condition(self._lock)
+        self._alarm, self._driving = threading.Event(), threading.Lock()
+        if not unused:
+            self._in_child = True
+            self._close_adds()
+
+    def _rejected(self, task: TimerTask) -> NoReturn:
+        if self._in_child:
+            raise RejectedExecutionError(f"timer {self.name!r} {AFTER_FORK}")
+        super()._rejected(task)

@@ -98,11 +98,8 @@ class OneInputStreamTask(StreamTask):
         intermediate_watermarks: bool = False,
         clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:
-        if not isinstance(operator, StreamOperator):
-            raise ArgumentTypeError(
-                f"a task runs an operator, not {operator!r}; a function needs one around it, such "
-                "as KeyedProcessOperator(function)"
-            )
+        if operator is None:
+            raise ArgumentTypeError("a task with an input needs an operator, and this is None")
         super().__init__(
             _OneInputProcessor(self, input),
             output,

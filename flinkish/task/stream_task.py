@@ -96,6 +96,13 @@ class StreamTask(CheckpointedTask):
             check_protocol(
                 "the output of a task", output, ("emit", "is_available", "get_available_future")
             )
+        if operator is not None and not isinstance(operator, StreamOperator):
+            raise ArgumentTypeError(
+                f"a task runs an operator, not {operator!r}; a function needs one around it, such "
+                "as KeyedProcessOperator(function)"
+            )
+        if checkpoint_storage is not None:
+            check_protocol("a checkpoint storage", checkpoint_storage, ("save", "load_latest"))
         self.operator = operator
         self.environment = environment or OperatorEnvironment(task_name=name)
         processor = MailboxProcessor(
@@ -125,6 +132,15 @@ class StreamTask(CheckpointedTask):
         if self._operator is None:
             return self._processor.main_mailbox_executor
         return self._operator.executor
+
+    @property
+    def processing_time_service(self) -> ProcessingTimeService:
+        """The task's clock, and its timers, whose callbacks run on their own thread.
+
+        ``environment.processing_time_service`` of the operator has the same clock; its callbacks
+        are mails.
+        """
+        return self._timers
 
     def statistics(self) -> TaskStatistics:
         """The task at this moment."""

@@ -15,6 +15,7 @@ from flinkish._core.timing_wheel import TimingWheel
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.elements import MAX_TIMESTAMP, check_timestamp
 from flinkish.common.errors import ArgumentTypeError, IllegalStateError
+from flinkish.common.forks import AFTER_FORK, call_in_children
 from flinkish.common.futures import complete, shared_future
 from flinkish.time.scheduled_future import ScheduledFuture
 
@@ -183,6 +184,8 @@ class SystemProcessingTimeService(ProcessingTimeService):
         self._thread: threading.Thread | None = None
         self._running = False
         self._quiesced: Future[None] = shared_future()
+        self._in_child = False
+        call_in_children(self)
 
     def get_current_processing_time(self) -> int:
         """The system's time in ms since the epoch."""
@@ -248,9 +251,8 @@ class SystemProcessingTimeService(ProcessingTimeService):
             )
         with self._changed:
             if self._state is _State.SHUT_DOWN:
-                raise IllegalStateError(
-                    f"the timer service {self._name!r} is shut down and takes no more callbacks"
-                )
+                ended = AFTER_FORK if self._in_child else "is shut down and takes no more callbacks"
+                raise IllegalStateError(f"the timer service {self._name!r} {ended}")
             task.future = future = ScheduledFuture(task.dequeue)
             if self._state is _State.QUIESCED:
                 return ScheduledFuture()
@@ -288,7 +290,8 @@ class SystemProcessingTimeService(ProcessingTimeService):
                     self._call(task)
                     future.set_result(None)
             else:
-                self._call(task)
+                if not future.cancelled():  # since it was taken out of the wheel
+                    self._call(task)
                 self._again(task)
             del task, future  # not for as long as the thread sleeps
 
@@ -370,6 +373,15 @@ class SystemProcessingTimeService(ProcessingTimeService):
             task.future.cancel()
             task.future.notify_cancel()
         if idle:
+            self._finish_quiescing()
+
+    def _forked(self) -> None:
+        """In a forked child: refuse callbacks, unless no thread was started for them yet."""
+        self._changed = threading.Condition()
+        if self._thread is not None:
+            self._thread, self._in_child = None, True
+            self._state = _State.SHUT_DOWN
+            self._wheel = TimingWheel(1, _BUCKETS, 0)  # the lock of the other may be held for ever
             self._finish_quiescing()
 
     def _finish_quiescing(self) -> None:

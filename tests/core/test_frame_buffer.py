@@ -9,6 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from flinkish._core.frame_buffer import FrameBuffer
 from flinkish._core.framing import FRAME_HEADER_SIZE, FrameCutter, FrameKind, FrameSink
+from tests.forking import in_a_fork
 
 LARGE = 1 << 20
 
@@ -337,3 +338,23 @@ class Flow(RuleBasedStateMachine):
 
 
 TestFlow = Flow.TestCase
+
+
+def test_a_child_of_a_fork_neither_waits_for_a_flusher_nor_changes_anything() -> None:
+    """B8."""
+    wire = Wire(credit=0)
+    wire.put_control(FrameKind.GOODBYE)
+    assert wire.begin()  # a thread of the parent flushes, and is not in the child
+
+    def child() -> None:
+        wire.grant(100)
+        wire.visit()
+        wire.trim()
+        wire.open(largest=1, credit=1, window=1)
+        assert wire.unsent(FrameKind.GOODBYE) == 0
+        assert wire.shut()
+        wire.release()
+
+    in_a_fork(child)
+    assert not wire.has_credit
+    assert not wire.shut()

@@ -274,3 +274,12 @@ class TestActionExecutors:
     def test_not_a_lock(self) -> None:
         with pytest.raises(ArgumentTypeError, match=r"a lock, for instance threading.RLock\(\)"):
             SynchronizedStreamTaskActionExecutor(7)  # type: ignore[arg-type]
+
+
+def test_a_description_that_cannot_be_formatted_hides_no_refusal(
+    processor: MailboxProcessor, executor: MailboxExecutor
+) -> None:
+    processor.close()
+    for arguments in ([1, 2], ["x"], []):
+        with pytest.raises(RejectedExecutionError, match="checkpoint %d"):
+            executor.execute(nothing, "checkpoint %d", description_args=arguments)

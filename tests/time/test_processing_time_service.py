@@ -333,3 +333,22 @@ def test_many_threads_register_and_cancel(service: SystemProcessingTimeService) 
     assert all(asked == found for asked, found in outcomes)
     assert len(ran) == 4 * 500 - sum(found for _, found in outcomes)
     assert service.pending == 0
+
+
+def test_a_periodic_callback_that_is_due_and_cancelled_is_not_called(
+    service: SystemProcessingTimeService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The thread has taken it out of the wheel, and `cancel` returns True before the call."""
+    calls: list[int] = []
+    taken = service._next
+
+    def take_and_cancel() -> object:
+        task = taken()
+        if task is not None and task.period:
+            assert task.future.cancel()
+        return task
+
+    monkeypatch.setattr(service, "_next", take_and_cancel)
+    future = service.schedule_at_fixed_rate(calls.append, 0, 1)
+    assert wait([future], timeout=PATIENCE).not_done == set()
+    assert calls == []

@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
 # What reads bytes from strangers, under fire: bash ci/fuzz.sh [seconds, default 20]
 #
-# With atheris, which is installed into the environment when there is a wheel for its Python;
-# without, hypothesis explores the same ground with the profile `soak`: half a minute.
+# Frames and handshakes with atheris, which is installed into the environment when there is a wheel
+# for its Python; without, hypothesis explores the same ground with the profile `soak`: half a minute.
 # Inputs that led somewhere new are kept in .venv/fuzz, where the next run starts.
+#
+# Logs, values, state frames and Arrow payloads with mutations of our own (ci/fuzz_state.py): what
+# reads them is compiled, and no coverage comes out of it.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
@@ -16,6 +19,7 @@ if ! python -c 'import atheris' 2>/dev/null; then
     pip install --disable-pip-version-check --only-binary :all: 'atheris>=2.3' \
         >"$LOGS/atheris.log" 2>&1 || say "there is no atheris for $(python -V): using hypothesis"
 fi
+python ci/fuzz_state.py "$seconds"
 if python -c 'import atheris' 2>/dev/null; then
     corpus=$ROOT/.venv/fuzz
     mkdir -p "$corpus"

@@ -2,6 +2,7 @@
 
 from libc.errno cimport EBADMSG
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from flinkish._core.bytestream cimport (
     get_byte,
@@ -14,6 +15,7 @@ from flinkish._core.memory cimport segment_init, segment_release
 from flinkish._core.state_entries cimport (
     table_append,
     table_clear,
+    table_find_entry,
     table_free_row,
     table_remove_entry,
     table_reserve_map,
@@ -46,6 +48,7 @@ from flinkish._core.values cimport (
     TAG_FLOAT,
     TAG_INT,
     TAG_PICKLE,
+    TAG_SCOPED,
     value_fits,
 )
 
@@ -155,7 +158,8 @@ cdef int read_rows(Pass* state) noexcept nogil:
         tag = get_byte(reader)
         size = get_count(reader)
         key = <const char*>get_bytes(reader, size)
-        if reader.failed or tag == TAG_EMPTY or not value_fits(tag, size):
+        if reader.failed or tag == TAG_EMPTY or not value_fits(tag, size) \
+                or tag == TAG_SCOPED and not is_pair(size, key):
             return EBADMSG
         if state.ids == SAME_IDS:
             status = table_restore_row(state.table, row, tag, size, key, state.key_group)
@@ -168,6 +172,22 @@ cdef int read_rows(Pass* state) noexcept nogil:
             return EBADMSG  # the key has a row already
         held += 1
     return 0
+
+
+cdef bint is_pair(uint32_t size, const char* data) noexcept nogil:
+    """Whether bytes are a key and a namespace: two values and nothing behind them."""
+    cdef uint32_t length
+    cdef int at
+    for at in range(2):
+        if size < 5:
+            return False
+        memcpy(&length, data + 1, 4)
+        if length > size - 5 or data[0] == TAG_EMPTY or data[0] == TAG_SCOPED \
+                or not value_fits(<uint8_t>data[0], length):
+            return False
+        data += 5 + length
+        size -= 5 + length
+    return size == 0
 
 
 cdef inline int mapped(Pass* state, uint64_t number, uint32_t* cell) noexcept nogil:
@@ -290,6 +310,9 @@ cdef int read_entries(Pass* state) noexcept nogil:
             return EBADMSG
         row = ids_at(&state.rows)[place]
         if flags & ENTRY_IS_NEW:
+            if key_tag != TAG_EMPTY and table_find_entry(
+                    state.table, row, cell, key_tag, key_size, key) != NO_ROW:
+                return EBADMSG  # the map has the key already
             status = table_append(
                 state.table, row, cell, key_tag, key_size, key, value.tag,
                 value.size, value.data, time, <uint32_t>id if state.ids == SAME_IDS else NO_ROW)

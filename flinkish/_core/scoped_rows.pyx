@@ -1,6 +1,6 @@
 """Rows of a key within a namespace; described in ``scoped_rows.pxd``."""
 
-from libc.errno cimport EINVAL, ENOMEM
+from libc.errno cimport EBADMSG, EINVAL, ENOMEM
 from libc.stdint cimport uint16_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy
@@ -32,10 +32,14 @@ cdef enum:
     ON_STACK = 256
 
 
-cdef inline void piece_at(const char* data, Piece* out) noexcept nogil:
+cdef inline bint piece_at(const char* data, uint32_t left, Piece* out) noexcept nogil:
+    """The piece that begins at `data`, of which `left` bytes are left; 0 when it is cut short."""
+    if left < 5:
+        return 0
     out.tag = <uint8_t>data[0]
     memcpy(&out.size, data + 1, 4)
     out.data = data + 5
+    return out.size <= left - 5
 
 
 cdef inline char* write_piece(char* at, uint8_t tag, uint32_t size, const char* data) noexcept nogil:
@@ -54,9 +58,20 @@ cdef void pieces_of(Table* table, uint32_t at, Piece* key, Piece* namespace) noe
     namespace.tag = TAG_EMPTY
     namespace.size = 0
     namespace.data = NULL
-    if row.tag == TAG_SCOPED:
-        piece_at(key.data, key)
-        piece_at(key.data + key.size, namespace)
+    if row.tag == TAG_SCOPED and not pieces_in(row.size, key.data, key, namespace):
+        key.tag = namespace.tag = TAG_EMPTY
+        key.size = namespace.size = 0
+
+
+cdef bint pieces_in(uint32_t size, const char* data, Piece* key, Piece* namespace) noexcept nogil:
+    """The two pieces of which these bytes consist; 0 when they do not."""
+    cdef uint32_t before
+    if not piece_at(data, size, key):
+        return 0
+    before = 5 + key.size
+    return piece_at(data + before, size - before, namespace) \
+        and before + 5 + namespace.size == size \
+        and key.tag != TAG_EMPTY and namespace.tag != TAG_EMPTY
 
 
 cdef bint same_piece(const Piece* left, const Piece* right) noexcept nogil:
@@ -79,6 +94,8 @@ cdef int compose(Table* table, uint32_t at, const Piece* namespace, Name* out) n
     cdef Piece key, held
     cdef uint64_t size
     pieces_of(table, at, &key, &held)
+    if key.tag == TAG_EMPTY:
+        return -EBADMSG
     if namespace == NULL or namespace.tag == TAG_EMPTY:
         if held.tag == TAG_EMPTY:
             return 0

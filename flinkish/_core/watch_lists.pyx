@@ -50,7 +50,7 @@ cdef class WatchLists(OperationHome):
         cdef Py_hash_t hashed
         cdef uint32_t index, node
         cdef uint32_t before = operation.watch_count
-        cdef bint done
+        cdef bint done, forgotten
         if operation.completed:
             return False
         if self.closed:
@@ -82,9 +82,12 @@ cdef class WatchLists(OperationHome):
             if not operation.completed:
                 self.timer._add(operation)
         except BaseException:
+            # One that has completed, and whose `on_complete` raised, is forgotten already.
+            forgotten = operation.completed and operation.watch_count == 0
             if before == 0:
                 operation._cancel()
-            self._drop(operation, before)
+            if not forgotten:
+                self._drop(operation, before)
             raise
         return done
 

@@ -160,6 +160,37 @@ def test_keys_that_are_none(
     assert operation.tries == 0
 
 
+class Sour(Operation):
+    """Completes at its `at`-th try, with an error."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__()
+        self.at = at
+
+    def try_complete(self) -> bool:
+        self.tries += 1
+        return self.force_complete() if self.tries == self.at else False
+
+    def on_complete(self) -> None:
+        raise RuntimeError("sour")
+
+
+@pytest.mark.parametrize("at", [2, 4])
+def test_an_operation_leaves_once_though_its_completion_fails(
+    home: DelayedOperationPurgatory, at: int
+) -> None:
+    """At its second try it is being watched for the first time, at its fourth for the second."""
+    operation = Sour(at)
+    for _ in range(at // 2 - 1):
+        assert not home.try_complete_else_watch(operation, ["a", "b"])
+    with pytest.raises(RuntimeError, match="sour"):
+        home.try_complete_else_watch(operation, ["a", "c"])
+    assert (home.statistics().entered, home.left, home.watched()) == (1, 1, 0)
+    home.try_complete_else_watch(Operation(), ["a", "b", "c"])
+    assert home.check_and_complete("a") == 0
+    assert (home.statistics().entered, home.left, home.watched()) == (2, 1, 3)
+
+
 def test_watching_again_adds_keys_and_moves_the_timer(
     home: DelayedOperationPurgatory, timer: ManualTimer
 ) -> None:

@@ -6,7 +6,7 @@ import numpy
 import pyarrow
 
 cimport cython
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_GET_SIZE
 from cpython.datetime cimport (
     PyDate_Check,
     PyDateTime_Check,
@@ -24,8 +24,9 @@ from cpython.datetime cimport (
     datetime_year,
     import_datetime,
 )
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
-from cpython.long cimport PyLong_CheckExact
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
+from cpython.long cimport PyLong_Check, PyLong_CheckExact
+from cpython.number cimport PyNumber_Index
 from cpython.unicode cimport PyUnicode_Check
 from flinkish._core.civil cimport days_of_civil
 from libc.float cimport FLT_MAX
@@ -158,7 +159,7 @@ cdef int64_t _int_of(Target target, Py_ssize_t index, object value, str needed) 
     if not PyLong_CheckExact(value):
         if isinstance(value, Boolean) or not hasattr(type(value), "__index__"):
             target.refuse(index, value, needed)
-        value = value.__index__()
+        value = PyNumber_Index(value)
     number = PyLong_AsLongLongAndOverflow(value, &overflow)
     if overflow:
         target.refuse(index, value, f"{needed} of 64 bits")
@@ -194,7 +195,7 @@ cdef object _floats(Target target, list values, list parents, Real kind):
     cdef object value
     for index in range(len(values)):
         value = values[index]
-        if PyFloat_CheckExact(value):
+        if PyFloat_Check(value):
             number = PyFloat_AS_DOUBLE(value)
         elif value is None:
             target.check_null(index, parents)
@@ -204,7 +205,7 @@ cdef object _floats(Target target, list values, list parents, Real kind):
             target.refuse(index, value, "a float or int")
         else:
             try:
-                number = float(value)
+                number = float(PyNumber_Index(value) if PyLong_Check(value) else value)
             except OverflowError:
                 target.refuse(index, value, "a number within the range")
         if Real is float:
@@ -257,8 +258,8 @@ cdef object _texts(Target target, list values, list parents, bint text, Offset k
             except UnicodeEncodeError:
                 target.refuse(index, value, "a str of whole characters (no lone surrogates)")
         else:
-            if not PyBytes_CheckExact(value):
-                if not isinstance(value, (bytes, bytearray, memoryview)):
+            if not PyBytes_Check(value):
+                if not isinstance(value, (bytearray, memoryview)):
                     target.refuse(index, value, "bytes")
                 values[index] = value = bytes(value)
             size = PyBytes_GET_SIZE(value)

@@ -20,7 +20,6 @@ tuple, Row, struct         Flink's Tuple: 31 * hash of the fields before + hash 
 """
 
 cimport cython
-from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.datetime cimport (
     PyDate_Check, PyDateTime_Check, PyDateTime_CheckExact,
@@ -44,10 +43,13 @@ from flinkish._core.java_hash cimport (
     hash_long, hash_utf16, hash_utf32,
 )
 from flinkish._core.key_columns cimport kind_of_name
+from flinkish._core.plain cimport plain_key
 
 from decimal import Decimal
 
-import numpy as np
+cdef extern from "Python.h":
+    int Py_EnterRecursiveCall(const char* where) except *  # -1 or 1, as the version has it
+    void Py_LeaveRecursiveCall()
 
 import_datetime()
 
@@ -129,12 +131,14 @@ cdef int32_t hash_str(object key) noexcept:
 
 
 cdef int32_t hash_datetime(object key) except? -1:
-    cdef int64_t nanos = <int64_t> datetime_microsecond(key) * 1000
+    cdef int64_t nanos = 0
+    if not PyDateTime_CheckExact(key):
+        nanos = getattr(key, "nanosecond", 0)            # pandas.Timestamp
+        key = plain_key(key)
+    nanos += <int64_t> datetime_microsecond(key) * 1000
     cdef int64_t seconds = 86400 * days_of_civil(
         datetime_year(key), datetime_month(key), datetime_day(key)
     ) + (datetime_hour(key) * 3600 + datetime_minute(key) * 60 + datetime_second(key))
-    if not PyDateTime_CheckExact(key):
-        nanos += getattr(key, "nanosecond", 0)           # pandas.Timestamp
     offset = key.utcoffset()
     if offset is not None:
         seconds -= <int64_t> timedelta_days(offset) * 86400 + timedelta_seconds(offset)
@@ -158,24 +162,33 @@ cdef int32_t hash_big_decimal(object key) except? -1:
 
 
 @cython.overflowcheck(False)
-cdef int32_t hash_fields(object key, object key_type, object root) except? -1:
+cdef int32_t hash_fields(tuple key, object key_type, object root) except? -1:
     cdef uint32_t h = 0
-    if key_type is None:
-        for field in key:
-            h = h * 31u + <uint32_t> hash_key(field, None, root)
-        return <int32_t> h
+    Py_EnterRecursiveCall(b" in a key of tuples within tuples")
+    try:
+        if key_type is None:
+            for field in key:
+                h = h * 31u + <uint32_t> hash_key(field, None, root)
+        else:
+            check_fields(key, key_type)
+            for field, field_type in zip(key, key_type):
+                h = h * 31u + <uint32_t> hash_key(field, field_type, root)
+    finally:
+        Py_LeaveRecursiveCall()
+    return <int32_t> h
+
+
+cdef int check_fields(tuple key, object key_type) except -1:
     if len(key) != len(key_type):
         raise ValueError(
             f"the key {key!r:.200} has {len(key)} fields, but its key type {key_type!r} has "
             f"{len(key_type)}"
         )
-    for field, field_type in zip(key, key_type):
-        h = h * 31u + <uint32_t> hash_key(field, field_type, root)
-    return <int32_t> h
+    return 0
 
 
-# A key of a type less usual than those that hash_key knows: subclasses, dates, decimals, NumPy
-# scalars, rows.
+# A key of a type less usual than those that hash_key knows: dates, decimals, and what is not
+# exactly a builtin type.
 cdef int32_t hash_other(object key, int kind, object key_type, object root) except? -1:
     if key is None or PyDateTime_Check(key) and key != key:      # pandas.NaT
         raise_null(key, root)
@@ -187,29 +200,18 @@ cdef int32_t hash_other(object key, int kind, object key_type, object root) exce
         if kind != KIND_ANY and kind != KIND_DATE:
             raise_mismatch(key, key_type)
         return hash_date(date_year(key), date_month(key), date_day(key))
-    if isinstance(key, Decimal):
+    if issubclass(type(key), Decimal):
         if kind != KIND_ANY and kind != KIND_DECIMAL:
             raise_mismatch(key, key_type)
-        return hash_big_decimal(key)
-    if isinstance(key, bytearray):
-        if kind != KIND_ANY and kind != KIND_BYTES:
-            raise_mismatch(key, key_type)
-        return hash_bytes(<const uint8_t*> PyByteArray_AS_STRING(key), PyByteArray_GET_SIZE(key))
-    for plain in (int, str, float, bytes):
-        if isinstance(key, plain):
-            return hash_key(plain.__new__(plain, key), key_type, root)
-    if isinstance(key, np.generic) and key.dtype.kind in "biuf" and key.dtype.itemsize <= 8:
-        return hash_key(key.item(), key_type, root)
-    # A row: an immutable sequence of fields, whatever its class.
-    kinds = type(key)
-    if isinstance(key, tuple) or kinds.__hash__ is not None and hasattr(kinds, "__getitem__") and (
-        hasattr(kinds, "__iter__") and hasattr(kinds, "__len__") and not hasattr(kinds, "keys")
-    ):
-        if kind != KIND_ANY and kind != KIND_TUPLE:
-            raise_mismatch(key, key_type)
-        return hash_fields(key, key_type, root)
+        return hash_big_decimal(plain_key(key))
+    plain = plain_key(key)
+    if type(plain) is bytes and kind != KIND_ANY and kind != KIND_BYTES \
+            or type(plain) is tuple and kind != KIND_ANY and kind != KIND_TUPLE:
+        raise_mismatch(key, key_type)
+    if plain is not key:
+        return hash_key(plain, key_type, root)
     raise TypeError(
-        f"a key of type {kinds.__name__} has no Java hash: {key!r:.200}; allowed are {ALLOWED}; "
+        f"a key of type {type(key).__name__} has no Java hash: {key!r:.200}; allowed are {ALLOWED}; "
         "make a list a tuple, and of anything else pick the fields that identify it"
     )
 

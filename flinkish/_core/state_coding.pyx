@@ -1,7 +1,14 @@
 """What the values of a state may be; described in ``state_coding.pxd``."""
 
+from cpython.bytearray cimport PyByteArray_Check
+from cpython.bytes cimport PyBytes_Check
+from cpython.float cimport PyFloat_Check
 from cpython.long cimport PyLong_AsLongLongAndOverflow
+from cpython.number cimport PyNumber_Index
+from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t
+
+from flinkish._core.plain cimport plain_key
 
 cdef tuple NAMES = (
     "any", "int64", "int32", "int16", "int8", "float64", "boolean", "string", "binary",
@@ -20,18 +27,18 @@ cdef object coerce_value(object value, Coding coding, StateTable table, str stat
     if coding <= INT8:
         return _coerce_int(value, coding, table, state)
     if coding == FLOAT64:
-        if type(value) is float:
-            return value
+        if PyFloat_Check(value):
+            return plain_key(value)
         if not isinstance(value, bool) and hasattr(value, "__float__"):
             return float(value)
     elif coding == BOOLEAN:
         if value is True or value is False:
             return value
     elif coding == STRING:
-        if isinstance(value, str):
-            return str(value)
-    elif isinstance(value, (bytes, bytearray)):
-        return bytes(value)
+        if PyUnicode_Check(value):
+            return plain_key(value)
+    elif PyBytes_Check(value) or PyByteArray_Check(value):
+        return plain_key(value)
     raise _mismatch(value, coding, table, state)
 
 
@@ -41,7 +48,7 @@ cdef object _coerce_int(object value, Coding coding, StateTable table, str state
     if type(value) is not int:
         if isinstance(value, bool) or not hasattr(value, "__index__"):
             raise _mismatch(value, coding, table, state)
-        value = value.__index__()
+        value = PyNumber_Index(value)
     number = PyLong_AsLongLongAndOverflow(value, &overflow)
     if coding != INT64 and not overflow:
         limit = <int64_t>1 << (31 if coding == INT32 else 15 if coding == INT16 else 7)

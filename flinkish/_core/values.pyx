@@ -16,6 +16,8 @@ from cpython.bytes cimport (
     PyBytes_FromStringAndSize,
     PyBytes_GET_SIZE,
 )
+from cpython.datetime cimport PyDate_Check, PyDateTime_Check, import_datetime
+from cpython.exc cimport PyErr_Clear
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.tuple cimport PyTuple_CheckExact
@@ -23,9 +25,10 @@ from cpython.unicode cimport PyUnicode_CheckExact, PyUnicode_DecodeUTF8
 from libc.string cimport memcpy
 
 from flinkish._core.memory cimport mix64
+from flinkish._core.plain cimport plain_key
 
 cdef extern from "Python.h":
-    const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
+    const char* utf8_of "PyUnicode_AsUTF8AndSize"(object text, Py_ssize_t* size)  # NULL: an error
     int Py_EnterRecursiveCall(const char* where) except *  # -1 or 1, as the version has it
     void Py_LeaveRecursiveCall()
 
@@ -35,7 +38,6 @@ cdef object _EPOCH = datetime(1970, 1, 1)
 cdef object _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=timezone.utc)
 cdef object _MICROSECOND = timedelta(microseconds=1)
 cdef object _date = date
-cdef object _datetime = datetime
 cdef object _Decimal = Decimal
 cdef object _timedelta = timedelta
 # Takes zeros off and rounds nothing.
@@ -44,6 +46,8 @@ cdef object _EXACT = decimal.Context(
 )
 
 cdef Py_ssize_t LARGEST = 0xFFFFFFF0
+
+import_datetime()
 
 
 cdef inline object _put_int(int64_t value, uint8_t tag, Encoded* out):
@@ -73,10 +77,17 @@ cdef object _put_object(bytes data, uint8_t tag, Encoded* out):
 
 
 cdef object encode_value(object value, Encoded* out):
+    cdef Py_ssize_t size
+    cdef const char* text
     if value is None:
         return _put_bytes(None, b"", 0, TAG_NONE, out)
-    if PyLong_CheckExact(value) or PyFloat_CheckExact(value) or PyUnicode_CheckExact(value) \
-            or PyBytes_CheckExact(value) or value is True or value is False:
+    if PyUnicode_CheckExact(value):
+        text = utf8_of(value, &size)
+        if text != NULL:
+            return _put_bytes(value, text, size, TAG_STR, out)
+        PyErr_Clear()  # half of a surrogate pair, which pickle takes
+    elif PyLong_CheckExact(value) or PyFloat_CheckExact(value) or PyBytes_CheckExact(value) \
+            or value is True or value is False:
         return encode_key(value, out)
     return _put_object(_dumps(value, 5), TAG_PICKLE, out)
 
@@ -88,7 +99,9 @@ cdef object encode_key(object key, Encoded* out):
     cdef Py_ssize_t size
     cdef const char* text
     if PyUnicode_CheckExact(key):
-        text = PyUnicode_AsUTF8AndSize(key, &size)
+        text = utf8_of(key, &size)
+        if text == NULL:
+            refuse_text(key)
         return _put_bytes(key, text, size, TAG_STR, out)
     if PyLong_CheckExact(key):
         number = PyLong_AsLongLongAndOverflow(key, &overflow)
@@ -110,32 +123,51 @@ cdef object encode_key(object key, Encoded* out):
     return _encode_rare_key(key, out)
 
 
+cdef int refuse_text(str key) except -1:
+    """Raise that a key has no UTF-8, and what to do."""
+    PyErr_Clear()
+    try:
+        key.encode()
+    except UnicodeEncodeError as error:
+        raise UnicodeEncodeError(
+            error.encoding, error.object, error.start, error.end,
+            "a key is made of whole characters, and half of a surrogate pair is none; replace it, "
+            "or make the key bytes"
+        ) from None
+
+
 cdef object _encode_rare_key(object key, Encoded* out):
-    """Dates, decimals, and subclasses of what is common."""
-    if isinstance(key, _datetime):
-        if key.tzinfo is None:
-            return _put_int((key - _EPOCH) // _MICROSECOND, TAG_DATETIME, out)
-        return _put_int((key - _EPOCH_UTC) // _MICROSECOND, TAG_INSTANT, out)
-    if isinstance(key, _date):
-        return _put_int(key.toordinal(), TAG_DATE, out)
-    if isinstance(key, _Decimal):
+    """Dates, decimals, and what is not exactly a builtin type."""
+    if PyDateTime_Check(key):
+        return _encode_datetime(key, out)
+    if PyDate_Check(key):
+        return _put_int(plain_key(key).toordinal(), TAG_DATE, out)
+    if issubclass(type(key), _Decimal):
+        key = plain_key(key)
         return _put_object(str(key.normalize(_EXACT)).encode() if key else b"0", TAG_DECIMAL, out)
-    if isinstance(key, str):
-        return encode_key(str(key), out)
-    if isinstance(key, float):
-        return encode_key(float(key), out)
-    if hasattr(key, "__index__"):
-        return encode_key(int(key), out)
-    if isinstance(key, (bytearray, memoryview)):
-        return encode_key(bytes(key), out)
-    if isinstance(key, tuple) or hasattr(key, "get_row_kind"):
-        return encode_key(tuple(key), out)
+    plain = plain_key(key)
+    if plain is not key:
+        return encode_key(plain, out)
     if key is None:
         raise TypeError("a key must not be None; filter such elements or give them a key of their own")
     raise TypeError(
         f"a key of type {type(key).__name__} has no canonical form; use bool, int, float, str, "
         "bytes, date, datetime, Decimal or a tuple of them"
     )
+
+
+cdef object _encode_datetime(object key, Encoded* out):
+    if key != key:
+        raise TypeError("a key must not be NaT; filter such elements or give them a key of their own")
+    if getattr(key, "nanosecond", 0):
+        raise ValueError(
+            f"the key {key!r} has nanoseconds, and a key holds whole microseconds; round it, as with "
+            "key.floor('us'), or use key.value"
+        )
+    key = plain_key(key)
+    if key.tzinfo is None:
+        return _put_int((key - _EPOCH) // _MICROSECOND, TAG_DATETIME, out)
+    return _put_int((key - _EPOCH_UTC) // _MICROSECOND, TAG_INSTANT, out)
 
 
 cdef bytes _encode_elements(tuple elements):

@@ -133,7 +133,7 @@ def test_a_decimal_key_is_not_rounded() -> None:
     assert decode(*encode(one, as_key=True)) == one
 
 
-@pytest.mark.parametrize("key", [None, (1, None), [1], {1: 2}, object(), 1j, np.float32(1), {3}])
+@pytest.mark.parametrize("key", [None, (1, None), [1], {1: 2}, object(), 1j, {3}])
 def test_what_has_no_canonical_form_is_no_key(key: Any) -> None:
     with pytest.raises(TypeError, match="key"):
         encode(key, as_key=True)

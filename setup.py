@@ -1,6 +1,6 @@
 """Compile the floor: one extension module for every ``flinkish/_core/*.pyx``.
 
-All metadata is in ``pyproject.toml``.  ``FLINKISH_DEBUG=1`` turns bounds and overflow checks
+All metadata is in ``pyproject.toml``.  ``FLINKISH_DEBUG=1`` turns overflow checks and the like
 back on; ``FLINKISH_SANITIZE=address,undefined`` builds for ``ci/sanitize.sh``.  Each variant
 has a build directory of its own, so that switching never mixes objects; C is shared by those
 that have the same, so that Cython translates a module once.
@@ -21,7 +21,9 @@ BUILD = SHARED + ("/sanitize" if SANITIZE else "")
 DIRECTIVES = {
     "language_level": 3,
     "binding": False,
-    "boundscheck": DEBUG,
+    # Lists, tuples and buffers belong to callers, so their indexes are checked.  A pointer has no
+    # bounds: what walks flat memory by pointers costs no more for it.
+    "boundscheck": True,
     "wraparound": False,
     "initializedcheck": DEBUG,
     "cdivision": not DEBUG,

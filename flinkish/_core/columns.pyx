@@ -72,18 +72,15 @@ cdef int _append_by_name(list columns, tuple names, list nullable, str path, Py_
 
 cdef int _append_in_order(list columns, tuple names, str path, Py_ssize_t index,
                           object values) except -1:
-    cdef Py_ssize_t i = 0
-    if len(values) != len(names):
+    # What a record holds is counted when it is taken: its own word, `len`, may be another.
+    cdef tuple fields = tuple(values)
+    cdef Py_ssize_t i
+    if len(fields) != len(names):
         raise Refusal(index, path[:len(path) - 1] or None,
-                      f"{len(values)} value{'' if len(values) == 1 else 's'}",
+                      f"{len(fields)} value{'' if len(fields) == 1 else 's'}",
                       f"{len(names)}: {', '.join(names)}")
-    if type(values) is tuple:
-        for i in range(len(names)):
-            (<list>columns[i]).append((<tuple>values)[i])
-    else:
-        for value in values:
-            (<list>columns[i]).append(value)
-            i += 1
+    for i in range(len(names)):
+        (<list>columns[i]).append(fields[i])
     return 0
 
 

@@ -1,3 +1,5 @@
+# cython: nonecheck=True
+# (A field that no `__init__` has filled holds None, which has no C fields.)
 """The inner loop of an interval join; described in ``interval_join.pxd``."""
 
 from libc.stdint cimport uint64_t

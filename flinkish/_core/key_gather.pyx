@@ -1,5 +1,6 @@
 """Keys of rows as columns: the reverse of interning."""
 
+cimport cython
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
@@ -10,6 +11,7 @@ from flinkish._core.state_table cimport StateTable
 from flinkish._core.values cimport TAG_EMPTY, bytes_of
 
 
+@cython.boundscheck(False)  # `offsets` is one longer than `rows`
 cdef int64_t measure(Table* table, const uint32_t[::1] rows, int32_t[::1] offsets) noexcept nogil:
     """Write where each key's bytes end; their number in all, or -1 - the place of a bad row."""
     cdef Py_ssize_t at
@@ -48,7 +50,7 @@ def gather_keys(StateTable table not None, const uint32_t[::1] rows not None):
         raise ValueError(f"the keys of {count} rows do not fit 2 GiB; take fewer at a time")
     data = np.empty(total, np.uint8)
     cdef uint8_t[::1] data_at = data
-    with nogil:
+    with nogil, cython.boundscheck(False):  # `measure` has been through the rows
         for at in range(count):
             row = row_at(&table.table, rows[at])
             tags_at[at] = row.tag

@@ -16,6 +16,7 @@ from flinkish._core.state_rows cimport (
     table_poll_timer,
     table_remove_timer,
 )
+from flinkish._core.state_table cimport NOWHERE
 from flinkish._core.timers cimport Timer, timers_peek
 from flinkish._core.values cimport TAG_EMPTY, bytes_of, decode_key
 
@@ -32,6 +33,9 @@ cdef class KeyedTimerService:
     Timers are identified by (timestamp, key): registering one twice is the same as once, and
     deleting one that is not there does nothing (Flink: B.1, B.11).
     """
+
+    def __cinit__(self, *args, **kwargs):
+        self.table = NOWHERE
 
     def __init__(self, StateTable table not None, uint32_t service=0, on_earlier=None,
                  str refusal=None):
@@ -122,6 +126,10 @@ cdef class KeyedTimerService:
 cdef class KeyedContext:
     """PyFlink's KeyedProcessFunction.Context."""
 
+    def __cinit__(self, *args, **kwargs):
+        self.table = NOWHERE
+        self.timers = KeyedTimerService.__new__(KeyedTimerService)
+
     def __init__(self, StateTable table not None, KeyedTimerService timers not None):
         self.table = table
         self.timers = timers
@@ -162,6 +170,12 @@ cdef class KeyedProcess:
     process_second: the method for elements of a second input, if there is one; `input` says which
         an element comes from, 1 or 2, unless its batch does.
     """
+
+    def __cinit__(self, *args, **kwargs):
+        self.table = NOWHERE
+        self.timers = KeyedTimerService.__new__(KeyedTimerService)
+        self.context = KeyedContext.__new__(KeyedContext)
+        self.timer_context = KeyedTimerContext.__new__(KeyedTimerContext)
 
     def __init__(self, StateTable table not None, KeyedTimerService timers not None,
                  process_element, on_timer, type tag_type, event_domain, processing_domain,

@@ -29,6 +29,7 @@ from flinkish._core.state_rows cimport (
     entry_at,
     table_set,
 )
+from flinkish._core.state_table cimport NOWHERE
 from flinkish._core.values cimport (
     TAG_CHAIN,
     TAG_EMPTY,
@@ -55,6 +56,9 @@ cdef class StateHandle:
     renew_on_read, show_expired: Flink's OnReadAndWrite and ReturnExpiredIfNotCleanedUp.
     of_key: the state is the key's, also while a row of the key within a namespace is current.
     """
+
+    def __cinit__(self, *args, **kwargs):
+        self.table = NOWHERE
 
     def __init__(self, StateTable table not None, uint32_t cell, str name not None,
                  str coding="any", int64_t ttl=0, bint renew_on_read=False,

@@ -1,3 +1,5 @@
+# cython: nonecheck=True
+# (A field that no `__init__` has filled holds None, which has no C fields.)
 """Timers of an event loop: one wheel for all of them."""
 
 cimport cython

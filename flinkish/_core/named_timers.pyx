@@ -1,3 +1,5 @@
+# cython: nonecheck=True
+# (A field that no `__init__` has filled holds None, which has no C fields.)
 """Timers of named services, within namespaces; described in ``named_timers.pxd``."""
 
 from flinkish._core.memory cimport segment_raise

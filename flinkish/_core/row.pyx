@@ -111,7 +111,9 @@ def rows_of(object names, object values):
 
 
 def restore_row(tuple names, tuple values, int kind):
-    """Unpickle: undo ``Row.__reduce__``."""
+    """Unpickle: undo ``Row.__reduce__``.  ValueError for a kind that no row has."""
+    if not 0 <= kind < len(KINDS):
+        raise ValueError(f"a row was pickled with the kind {kind}, but there are {len(KINDS)}")
     cdef Row row = row_of(None if names is None else row_names(names), values)
     row._kind = kind
     return row

@@ -1,3 +1,5 @@
+# cython: nonecheck=True
+# (A field that no `__init__` has filled holds None, which has no C fields.)
 """Calls of endpoints; described in ``rpc_calls.pxd``."""
 
 from flinkish._core.futex cimport load_word

@@ -1,3 +1,5 @@
+# cython: nonecheck=True
+# (A field that no `__init__` has filled holds None, which has no C fields.)
 """Light futures; described in ``rpc_future.pxd``."""
 
 cimport cython

@@ -1,3 +1,4 @@
+# cython: nonecheck=True
 """Calls that cross a connection; described in ``rpc_remote.pxd``."""
 
 cimport cython
@@ -14,7 +15,6 @@ from flinkish._core.rpc_future cimport (
     runs_no_callbacks, wake_all, wakes_later, words,
 )
 from flinkish._core.rpc_inbox cimport RunQueue
-
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport INT64_MAX, uint8_t
 

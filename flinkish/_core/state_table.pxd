@@ -31,3 +31,8 @@ cdef class StateTable:
     # Give each key of a column its row; the error for a bad column names the key.
     cdef int intern(self, KeyColumn* keys, const int32_t[::1] key_groups,
                     uint32_t[::1] rows) except -1
+
+
+# A table that never opens: what handles, contexts and operators have until their `__init__` gives
+# them another, so that none of them has to look whether it has one.
+cdef StateTable NOWHERE

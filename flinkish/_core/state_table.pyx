@@ -213,16 +213,18 @@ cdef class StateTable:
         cdef KeyFault fault
         cdef Py_ssize_t at = 0
         cdef int status = 0
+        cdef uint32_t* out
         self.check_open()
         self.check_lengths(keys.count, key_groups, rows)
         if keys.count == 0:
             return 0
+        out = &rows[0]
         if key_groups is not None:
             keys.key_groups = &key_groups[0]
         with nogil:
             fault = check_column(&self.table, keys, &at)
             if fault == KEYS_GOOD:
-                status = intern_column(&self.table, keys, &rows[0])
+                status = intern_column(&self.table, keys, out)
         if fault == KEY_FOREIGN:
             self.check_key_group(key_groups[at])
         if fault == KEY_UNTAGGED:
@@ -360,3 +362,6 @@ cdef class StateTable:
         """AssertionError unless every invariant of the table holds."""
         self.check_open()
         check_table(&self.table)
+
+
+NOWHERE = StateTable.__new__(StateTable)

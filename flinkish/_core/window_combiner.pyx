@@ -46,6 +46,8 @@ cdef class PaneCombiner:
         stride).  Elements are numbered from 1.
         """
         cdef Py_ssize_t count = columns.rows
+        cdef const uint32_t* keys_at
+        cdef const int64_t* times_at
         cdef int status
         if keys.shape[0] != count or times.shape[0] != count:
             raise ValueError(f"{count} elements need as many keys and times")
@@ -53,8 +55,9 @@ cdef class PaneCombiner:
         if count == 0:
             return (np.empty(0, np.uint32), np.empty(0, np.int64),
                     np.empty((0, self.layout.layout.stride), np.uint8))
+        keys_at, times_at = &keys[0], &times[0]
         with nogil:
-            status = combine_rows(self, &keys[0], &times[0], columns)
+            status = combine_rows(self, keys_at, times_at, columns)
         segment_raise(status)
         return self.found()
 

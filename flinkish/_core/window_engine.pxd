@@ -30,7 +30,7 @@ cdef class WindowEngine:
     cdef readonly uint64_t dropped
     cdef readonly uint64_t fired_timers
 
-    cdef Fired* fired(self) noexcept
+    cdef Fired* fired(self) except NULL
     cdef uint64_t number_elements(self, uint64_t count) noexcept
     cdef int check_rows(self, const uint32_t[::1] rows, Py_ssize_t count) except -1
     cdef int add(self, const uint32_t* rows, const int64_t* times, WordColumns columns) except -1

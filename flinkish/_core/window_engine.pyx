@@ -1,3 +1,5 @@
+# cython: nonecheck=True
+# (A field that no `__init__` has filled holds None, which has no C fields.)
 """The vectorised window operator's engines: batches of rows in, fired windows out."""
 
 from libc.errno cimport EBADMSG, EINVAL
@@ -109,8 +111,8 @@ cdef class WindowEngine:
     of keys are good until the table's next commit, so take before it.
     """
 
-    cdef Fired* fired(self) noexcept:
-        return NULL
+    cdef Fired* fired(self) except NULL:
+        raise TypeError("a WindowEngine alone has no windows; make PaneWindows or SessionWindows")
 
     cdef int add(self, const uint32_t* rows, const int64_t* times, WordColumns columns) except -1:
         return 0
@@ -227,7 +229,7 @@ cdef class PaneWindows(WindowEngine):
         fired_release(&self.panes.fired)
         groups_release(&self.groups)
 
-    cdef Fired* fired(self) noexcept:
+    cdef Fired* fired(self) except NULL:
         return &self.panes.fired
 
     cdef int add(self, const uint32_t* rows, const int64_t* times, WordColumns columns) except -1:
@@ -360,7 +362,7 @@ cdef class SessionWindows(WindowEngine):
         segment_release(&self.sessions.nothing)
         fired_release(&self.sessions.fired)
 
-    cdef Fired* fired(self) noexcept:
+    cdef Fired* fired(self) except NULL:
         return &self.sessions.fired
 
     cdef int add(self, const uint32_t* rows, const int64_t* times, WordColumns columns) except -1:

@@ -1,3 +1,5 @@
+# cython: nonecheck=True
+# (A field that no `__init__` has filled holds None, which has no C fields.)
 """Contexts of triggers and window functions; described in ``windowed_contexts.pxd``."""
 
 from libc.stdint cimport uint32_t

@@ -1,3 +1,5 @@
+# cython: nonecheck=True
+# (A field that no `__init__` has filled holds None, which has no C fields.)
 """Windows that merge; described in ``windowed_merging.pxd``."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize

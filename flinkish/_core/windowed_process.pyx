@@ -1,3 +1,5 @@
+# cython: nonecheck=True
+# (A field that no `__init__` has filled holds None, which has no C fields.)
 """The inner loop of a window operator; described in ``windowed_process.pxd``."""
 
 from flinkish._core.memory cimport segment_raise

@@ -175,3 +175,16 @@ def test_the_loop_keeps_no_value() -> None:
     harness.process.take_output()
     gc.collect()
     assert all(value() is None for value in held)
+
+
+def test_a_function_may_cut_the_batch_that_it_is_in() -> None:
+    values = [*range(1000)]
+
+    def function(value: int, context: KeyedContext) -> Iterator[int]:
+        values.clear()
+        yield value
+
+    harness = Harness(function)
+    with pytest.raises(IndexError):
+        harness.run(values, [*range(1000)])
+    assert harness.process.take_output()[0] == [0]

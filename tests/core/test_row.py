@@ -292,3 +292,10 @@ def test_a_row_of_scalars_that_takes_a_container_can_be_collected(how: str) -> N
     del row, cycle, mark
     gc.collect()
     assert gone() is None
+
+
+@pytest.mark.parametrize("kind", [-1, 4, 2**31 - 1])
+def test_a_pickle_with_a_kind_that_there_is_not_is_refused(kind: int) -> None:
+    restore, (names, values, _) = Row(a=1).__reduce__()
+    with pytest.raises(ValueError, match=f"the kind {kind}, but there are 4"):
+        restore(names, values, kind)

@@ -35,6 +35,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from flinkish._core.frame_writer cimport FrameWriter
+from flinkish._core.framing cimport Allowance
 
 cdef enum PutStatus:
     PUT_LEFT         # somebody carries it away
@@ -54,6 +55,7 @@ cdef class FrameBuffer(FrameWriter):
     cdef int64_t credit
     cdef int64_t window            # bytes of requests that we let the peer have under way
     cdef int64_t owed              # bytes consumed here that the peer does not know of
+    cdef readonly Allowance allowance    # the same for who reads: C7
     cdef int64_t largest           # bytes of the largest frame that both sides allow
     cdef unsigned long long put_frames
     cdef unsigned long long put_bytes

@@ -3,11 +3,14 @@
 from typing_extensions import Buffer, disjoint_base
 
 from flinkish._core.frame_writer import FrameWriter
+from flinkish._core.framing import Allowance
 
 @disjoint_base
 class FrameBuffer(FrameWriter):
     """The way out of one connection."""
 
+    @property
+    def allowance(self) -> Allowance: ...
     def send(
         self,
         kind: int,

@@ -5,7 +5,8 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.string cimport memcpy
 
 from flinkish._core.framing cimport (
-    FRAME_ASK, FRAME_CREDIT, FRAME_CONTROL, FRAME_HEADER, FRAME_TELL, frame_write,
+    FRAME_ASK, FRAME_CREDIT, FRAME_CONTROL, FRAME_HEADER, FRAME_OPEN, FRAME_OPEN_LIMIT, FRAME_TELL,
+    Allowance, frame_write,
 )
 from flinkish._core.memory cimport segment_reserve
 from flinkish._core.pthreads cimport mutex_enter, pthread_mutex_lock, pthread_mutex_unlock
@@ -26,6 +27,7 @@ cdef class FrameBuffer(FrameWriter):
 
     def __cinit__(self, *args, **kwargs):
         self.largest = 8192
+        self.allowance = Allowance()
 
     # --- put
 
@@ -84,8 +86,11 @@ cdef class FrameBuffer(FrameWriter):
     ) except -1:
         cdef int status
         cdef int manner = MANNER_FLUSH if flush else MANNER_APPEND
-        if size + FRAME_HEADER > self.largest:
-            raise self._large_error(kind, size + FRAME_HEADER, self.largest)
+        cdef int64_t largest = self.largest
+        if kind == FRAME_OPEN:
+            largest = min(largest, <int64_t>FRAME_OPEN_LIMIT)
+        if size + FRAME_HEADER > largest:
+            raise self._large_error(kind, size + FRAME_HEADER, largest)
         while True:
             if self._foreign():
                 raise self._shut_error()
@@ -167,6 +172,7 @@ cdef class FrameBuffer(FrameWriter):
         self.credit = credit
         self.window = window
         self.ample = window
+        self.allowance.grant(window)
         pthread_mutex_unlock(&self.lock)
 
     def grant(self, uint64_t size):
@@ -199,6 +205,7 @@ cdef class FrameBuffer(FrameWriter):
         if self._put(FRAME_CREDIT, 0, 0, 0, <uint64_t>owed, NULL, 0, MANNER_APPEND) != PUT_LEFT:
             return 0
         self.owed = 0
+        self.allowance.grant(owed)
         return 1
 
     cdef int give_back(self, int64_t size) except -1:

@@ -24,10 +24,12 @@
 #
 #   C6  After `seal` the stream is one of records (`wire_records.pxd`), and what a sink sees came out of
 #       records that were right.  Then no large frame is received straight into place.
+#   C7  A request is refused as soon as its header is there if the peer has no credit for it
+#       (`Allowance`), by the sender's own rule (B6): what is held for a peer is a window and a frame.
 #
 # Threads: a cutter belongs to the thread that reads its stream.
 
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from flinkish._core.memory cimport Segment
 from flinkish._core.wire_records cimport RecordOpener
@@ -37,6 +39,7 @@ cdef enum:
     FRAME_CONTROL = 64           # the first kind of the connection itself
     FRAME_LAST = 79
     FRAME_CONTROL_LIMIT = 8192   # bytes of a frame of the connection itself
+    FRAME_OPEN_LIMIT = 65536     # and of an OPEN, for which no credit is needed
 
 # Kinds of the application: what two services say to each other.
 cdef enum FrameKinds:
@@ -92,7 +95,16 @@ cdef class FrameSink:
     # All frames of one piece of the stream were passed: wake whoever got some.
     cdef int settle(self) except -1
 
+# Bytes of requests that the peer may send: `granted` grows when credit is given back, before the
+# peer can hear of it, on any thread; `arrived` belongs to who reads.
+cdef class Allowance:
+    cdef int64_t granted
+    cdef int64_t arrived
+    cdef void grant(self, int64_t size) noexcept nogil
+    cdef bint is_spent(self) noexcept nogil
+
 cdef class FrameCutter:
+    cdef Allowance allowance             # None: no limit
     cdef Segment partial
     cdef size_t held
     cdef size_t wanted

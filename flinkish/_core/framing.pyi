@@ -8,6 +8,7 @@ from typing_extensions import Buffer, Self, disjoint_base
 
 FRAME_HEADER_SIZE: int
 CONTROL_LIMIT: int
+OPEN_LIMIT: int
 
 class FrameKind(enum.IntEnum):
     """What a frame is; from HELLO on it is the connection's own business."""
@@ -46,6 +47,10 @@ class FrameSink:
     def frames(self) -> list[tuple[int, int, int, int, int, bytes]]: ...
 
 @disjoint_base
+class Allowance:
+    """Bytes of requests that a peer may send before it hears of more."""
+
+@disjoint_base
 class FrameCutter:
     """Cuts a stream of bytes into frames."""
 
@@ -67,6 +72,7 @@ class FrameCutter:
     @property
     def missing(self) -> int: ...
     def authenticate(self) -> None: ...
+    def allow(self, allowance: Allowance) -> None: ...
     def seal(self, key: bytes) -> None: ...
     def take_control(self) -> list[tuple[int, int, bytes]]: ...
     def cut(self, data: Buffer, sink: FrameSink) -> int: ...

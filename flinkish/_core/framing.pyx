@@ -18,6 +18,15 @@ from flinkish._core.wire_records cimport (
 
 FRAME_HEADER_SIZE = FRAME_HEADER
 CONTROL_LIMIT = FRAME_CONTROL_LIMIT
+OPEN_LIMIT = FRAME_OPEN_LIMIT
+cdef extern from * nogil:
+    """
+    #define flinkish_add(place, more) ((void)__atomic_fetch_add(place, more, __ATOMIC_RELEASE))
+    #define flinkish_load(place) __atomic_load_n(place, __ATOMIC_ACQUIRE)
+    """
+    void flinkish_add(int64_t* place, int64_t more)
+    int64_t flinkish_load(int64_t* place)
+
 cdef size_t LARGE = 65536     # missing bytes from which a frame is received straight into place
 
 
@@ -126,6 +135,16 @@ cdef class FrameSink:
         return 0
 
 
+cdef class Allowance:
+    """Bytes of requests that a peer may send before it hears of more."""
+
+    cdef void grant(self, int64_t size) noexcept nogil:
+        flinkish_add(&self.granted, size)
+
+    cdef bint is_spent(self) noexcept nogil:
+        return self.arrived >= flinkish_load(&self.granted)
+
+
 cdef class FrameCutter:
     """Cuts a stream of bytes, in whatever pieces it comes, into frames of ``limit`` bytes at most.
 
@@ -162,6 +181,10 @@ cdef class FrameCutter:
     def authenticate(self):
         """Allow frames of the application from here on."""
         self.authenticated = True
+
+    def allow(self, Allowance allowance not None):
+        """Refuse requests that come when this is spent."""
+        self.allowance = allowance
 
     def seal(self, bytes key not None):
         """From here on the stream is one of records that were made with this key."""
@@ -205,6 +228,18 @@ cdef class FrameCutter:
             )
         if kind < FRAME_CONTROL and not self.authenticated:
             raise self.frame_error(f"a frame of kind {kind} came before the peer was authenticated")
+        if kind == FRAME_OPEN and length > FRAME_OPEN_LIMIT:
+            raise self.frame_error(
+                f"a request to connect has {length} bytes, and {FRAME_OPEN_LIMIT} are allowed"
+            )
+        if (
+            (kind == FRAME_TELL or kind == FRAME_ASK)
+            and self.allowance is not None and self.allowance.is_spent()
+        ):
+            raise self.frame_error(
+                f"a request of {length} bytes came after the peer had sent "
+                f"{self.allowance.arrived}, which is all that it had credit for (receive_window)"
+            )
         if kind >= FRAME_CONTROL and length > FRAME_CONTROL_LIMIT:
             raise self.frame_error(
                 f"a frame of kind {kind} has {length} bytes, and {FRAME_CONTROL_LIMIT} are allowed"
@@ -214,6 +249,8 @@ cdef class FrameCutter:
     cdef int _pass(self, const uint8_t* place, FrameSink sink) except -1:
         cdef Frame frame
         frame_read(&frame, place)
+        if self.allowance is not None and (frame.kind == FRAME_TELL or frame.kind == FRAME_ASK):
+            self.allowance.arrived += frame.length
         if frame.kind < FRAME_CONTROL:
             sink.accept(&frame)
         else:

@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import partial
 from typing import NoReturn, Protocol
 
-from flinkish._core.framing import FrameKind, FrameSink
+from flinkish._core.framing import OPEN_LIMIT, FrameKind, FrameSink
 from flinkish.common.errors import (
     BackPressureError,
     ConnectionLostError,
@@ -159,6 +159,7 @@ class Connection(Inflow):
             self.seal(mine)
             self._cutter.seal(theirs)
         self._cutter.authenticate()
+        self._cutter.allow(self.allowance)
         self.open(
             largest=min(peer.max_frame_size, self._owner.max_frame_size),
             credit=peer.window,
@@ -263,6 +264,13 @@ class Connection(Inflow):
         )
 
     def _large_error(self, kind: int, size: int, limit: int) -> FrameTooLargeError:
+        if kind == FrameKind.OPEN and limit == OPEN_LIMIT:
+            return FrameTooLargeError(
+                f"a request to connect to {self.address} has {size} bytes, and {limit} are "
+                "allowed: give the gateway fewer methods, or a shorter fencing token",
+                size=size,
+                limit=limit,
+            )
         what = "a request" if kind in (FrameKind.TELL, FrameKind.ASK) else "a reply"
         whose = "" if limit == self._owner.max_frame_size else " of the other side"
         return FrameTooLargeError(

@@ -26,7 +26,7 @@ from flinkish.common.errors import (
     RpcError,
     SerializationError,
 )
-from flinkish.rpc.addresses import RpcAddress
+from flinkish.rpc.addresses import RpcAddress, is_pattern
 from flinkish.rpc.connection import Connection
 from flinkish.rpc.futures import completed, end, failed
 from flinkish.rpc.gateway import RpcGateway, gateways_of, proxy_of, schema_of
@@ -41,6 +41,8 @@ __all__ = ["Remote"]
 
 Proxy = TypeVar("Proxy", bound=RpcGateway)
 VERSION = 1
+PATTERN_LIMIT = 512  # characters
+LINKS_LIMIT = 64 << 20  # bytes of the requests whose links one connection holds
 
 
 class OpenRequest(msgspec.Struct, array_like=True):
@@ -87,6 +89,7 @@ class Remote:
     def __init__(self, service: RpcService) -> None:
         self._service = service
         self._sessions: dict[Connection, Session] = {}
+        self._held: dict[Session, int] = {}  # bytes of requests behind the links of each
         self._links: dict[tuple[Session, Inbox, str, bytes | None], int] = {}
         self._lock = threading.Lock()
 
@@ -109,6 +112,7 @@ class Remote:
             for key in [key for key in self._links if key[0] is session]:
                 del self._links[key]
         if session is not None:
+            self._held.pop(session, None)
             session.lose(error)
 
     @property
@@ -241,7 +245,8 @@ class Remote:
     def on_open(self, session: Session, call: int, payload: bytes) -> None:
         """The peer wants a link to an endpoint of this process."""
         try:
-            answer = encode_plain(self._link(session, _requests.decode(payload)))
+            request = _requests.decode(payload)
+            answer = encode_plain(self._link(session, request, len(payload)))
         except msgspec.MsgspecError as error:
             refusal = HandshakeError(f"the request cannot be read: {error}")
             session.answer(call, encode_error(refusal), False)
@@ -250,11 +255,16 @@ class Remote:
         else:
             session.answer(call, answer, True)
 
-    def _link(self, session: Session, request: OpenRequest) -> OpenReply:
+    def _link(self, session: Session, request: OpenRequest, size: int) -> OpenReply:
         if request.version != VERSION:
             raise HandshakeError(
                 f"the caller speaks version {request.version} of the rpc protocol, and service "
                 f"{self._service.name!r} version {VERSION}: use the same flinkish on both sides"
+            )
+        if is_pattern(request.endpoint) and len(request.endpoint) > PATTERN_LIMIT:
+            raise HandshakeError(
+                f"a pattern of {len(request.endpoint)} characters came in, and {PATTERN_LIMIT} are "
+                "allowed"
             )
         inbox = self._service.find(request.endpoint)
         if request.gateway is None:
@@ -268,6 +278,12 @@ class Remote:
         with self._lock:
             number = self._links.get(key)
         if number is None:
+            self._held[session] = self._held.get(session, 0) + size
+            if self._held[session] > LINKS_LIMIT:
+                raise HandshakeError(
+                    f"the links of one connection take more than {LINKS_LIMIT} bytes: share "
+                    "gateways instead of connecting again and again"
+                )
             procedures = [offered.get(name) for name in request.methods]
             token = _admit(inbox, request)
             number = session.add_link(Link(session, inbox, request.methods, procedures, token))

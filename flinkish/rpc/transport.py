@@ -320,7 +320,8 @@ class Transport:
         else:
             for listener in self._listeners:
                 listener.left(connection)
-            if peer.listens is not None:
+            # What a peer says of its address is believed where the kernel says whose process it is.
+            if peer.listens is not None and peer.transport == "unix":
                 self._routes.add(peer.listens, connection)
         return self._handler.sink(connection)
 

@@ -32,12 +32,15 @@ class Cutter(FrameCutter):
 
 
 frames = st.tuples(
-    st.sampled_from([1, 4, 5, 6, 63]),
+    st.sampled_from([2, 4, 5, 6, 63]),
     st.integers(0, 255),
     st.integers(0, 2**16 - 1),
     st.integers(0, 2**32 - 1),
     st.integers(0, 2**64 - 1),
     st.binary(max_size=40) | st.integers(0, LIMIT - 20).map(bytes),
+)
+opens = st.tuples(
+    st.just(1), st.just(0), st.just(0), st.just(0), st.integers(0, 2**64 - 1), st.binary()
 )
 controls = st.tuples(
     st.integers(64, 79), st.just(0), st.just(0), st.just(0), st.integers(0, 2**64 - 1), st.binary()
@@ -75,7 +78,7 @@ def feed_model(model: ModelCutter, piece: bytes) -> None:
             return
 
 
-@given(st.data(), st.lists(frames | controls, max_size=8))
+@given(st.data(), st.lists(frames | opens | controls, max_size=8))
 def test_frames_survive_any_cut(data: st.DataObject, sent: list[tuple]) -> None:
     cutter, sink, model = Cutter(LIMIT), FrameSink(), ModelCutter(LIMIT)
     cutter.authenticate()
@@ -92,7 +95,7 @@ def test_frames_survive_any_cut(data: st.DataObject, sent: list[tuple]) -> None:
 
 @given(
     st.data(),
-    st.lists(frames | controls, min_size=1, max_size=5),
+    st.lists(frames | opens | controls, min_size=1, max_size=5),
     st.booleans(),
     st.sampled_from([CONTROL_LIMIT, LIMIT]),
 )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 HEADER = struct.Struct("<IBBHIQ")
 CONTROL, LAST, CONTROL_LIMIT = 64, 79, 8192
+OPEN, OPEN_LIMIT = 1, 65536
 
 
 class Damaged(Exception):
@@ -41,6 +42,8 @@ class ModelCutter:
                 return
             kind = self.held[4]
             if not 0 < kind <= LAST or (kind < CONTROL and not self.authenticated):
+                raise Damaged
+            if kind == OPEN and length > OPEN_LIMIT:
                 raise Damaged
             if kind >= CONTROL and length > CONTROL_LIMIT:
                 raise Damaged

@@ -33,6 +33,7 @@ from flinkish.rpc.inflow import Inflow
 from flinkish.rpc.io_thread import IoThread, TimerHandle
 from flinkish.rpc.strangers import shown
 from flinkish.rpc.tls import TlsSession, is_tls
+from flinkish.rpc.tls_thread import HANDSHAKES
 
 __all__ = ["Connection", "ConnectionOwner"]
 
@@ -109,7 +110,8 @@ class Connection(Inflow):
         self._io.register(self._sock.fileno(), self, select.EPOLLIN)
         if self._tls is not None:
             self.set_indirect(True)
-            self._guard(self._proceed_tls)
+            if self.dialing:
+                self._guard(self._proceed_tls)
         elif self.dialing:
             self._guard(self._say_hello)
 
@@ -119,16 +121,38 @@ class Connection(Inflow):
         self._visit()
 
     def _proceed_tls(self) -> None:
+        """Have a step of the handshake of TLS made, and hear nothing until it is."""
+        self._io.unregister(self._sock.fileno())
+        HANDSHAKES.put(self._step_tls)
+
+    def _step_tls(self) -> None:
+        """On the thread of handshakes (``tls_thread.py``)."""
+        assert self._tls is not None
+        outcome: bool | Exception
+        try:
+            outcome = self._tls.proceed()
+        except Exception as error:
+            outcome = error
+        self._io.post(partial(self._stepped_tls, outcome))
+
+    def _stepped_tls(self, outcome: bool | Exception) -> None:
+        if self.error is None:
+            self._io.register(self._sock.fileno(), self, select.EPOLLIN)
+            self.reading.want_room(False)  # it is watched anew
+            self._guard(partial(self._go_on_with_tls, outcome))
+
+    def _go_on_with_tls(self, outcome: bool | Exception) -> None:
         assert self._tls is not None
         assert self._handshake is not None
-        try:
-            established = self._tls.proceed()
-        finally:
-            self._write_cipher()  # an alert, too: the other side shall know why
-        if established:
+        self._write_cipher()  # an alert, too: the other side shall know why
+        if isinstance(outcome, Exception):
+            raise outcome
+        if outcome:
+            self._tls.established = True
             self._handshake.channel = self._tls.channel()
             if self.dialing:
                 self._say_hello()
+            self._decrypt()
 
     def _on_handshake(self, kind: int, payload: bytes) -> None:
         assert self._handshake is not None

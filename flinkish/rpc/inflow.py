@@ -70,7 +70,7 @@ class Inflow(Outflow):
 
     @abstractmethod
     def _proceed_tls(self) -> None:
-        """Go on with the handshake of TLS."""
+        """Go on with the handshake of TLS, on another thread."""
 
     @abstractmethod
     def _cut_early(self, data: bytes) -> None:
@@ -126,7 +126,7 @@ class Inflow(Outflow):
             return
         self._took(size)
         if self._tls is not None:
-            self._decrypt(size)
+            self._take_cipher(size)
         else:
             self._cut(size)
 
@@ -137,15 +137,19 @@ class Inflow(Outflow):
         self.reading.received += size
         self.hear()
 
-    def _decrypt(self, size: int) -> None:
-        buffer, tls = self._io.buffer, self._tls
-        assert tls is not None
-        tls.incoming.write(memoryview(buffer)[:size])
-        if not tls.established:
+    def _take_cipher(self, size: int) -> None:
+        assert self._tls is not None
+        self._tls.incoming.write(memoryview(self._io.buffer)[:size])
+        if self._tls.established:
+            self._decrypt()
+        else:
             self._count_early(size)
             self._proceed_tls()
-            if not tls.established:
-                return
+
+    def _decrypt(self) -> None:
+        """Take in what has come, as far as it can be decrypted."""
+        buffer, tls = self._io.buffer, self._tls
+        assert tls is not None
         while self.error is None:
             size = tls.decrypt(buffer)
             if size < 0:

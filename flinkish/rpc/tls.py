@@ -179,7 +179,7 @@ def _no_password() -> str:
 
 
 class TlsSession:
-    """The TLS of one connection, without its socket; for the I/O thread alone.
+    """The TLS of one connection, without its socket; for the I/O thread, but for ``proceed``.
 
     Two threads on one ``SSLSocket`` can deadlock, and race in CPython 3.13; here one thread moves
     bytes between an ``SSLObject`` and the socket.
@@ -188,20 +188,19 @@ class TlsSession:
     def __init__(self, fingerprint: bytes, context: ssl.SSLContext, *, dialing: bool) -> None:
         self.incoming = ssl.MemoryBIO()
         self.outgoing = ssl.MemoryBIO()
-        self.established = False
+        self.established = False  # as of the connection, which sets it
         self._fingerprint = fingerprint  # of our certificate
         self._dialing = dialing
         self._object = context.wrap_bio(self.incoming, self.outgoing, server_side=not dialing)
 
     def proceed(self) -> bool:
-        """Go on with the handshake of TLS; whether the session stands now."""
+        """Go on with the handshake of TLS, on any one thread; whether the session stands now."""
         try:
             self._object.do_handshake()
         except ssl.SSLWantReadError:
             return False
         except ssl.SSLError as error:
             raise self._refused(error) from error
-        self.established = True
         return True
 
     def channel(self) -> bytes:

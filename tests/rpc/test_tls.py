@@ -19,7 +19,7 @@ from flinkish.common.errors import (
     IllegalArgumentError,
     RpcConnectionError,
 )
-from flinkish.rpc.tls import TlsConfig
+from flinkish.rpc.tls import TlsConfig, TlsSession
 from flinkish.rpc.transport import Transport
 from tests.rpc.transport_rig import SECRET, Recorder, pair
 from tests.waiting import PATIENCE, until
@@ -90,6 +90,43 @@ def test_certificates_of_one_authority() -> None:
         peer = two.dial().peer
         assert peer is not None
         assert peer.transport == "tls"
+
+
+def test_no_handshake_of_tls_is_made_on_the_io_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes long, and anybody may ask for one."""
+    honest, names = TlsSession.proceed, list[str]()
+
+    def proceed(self: TlsSession) -> bool:
+        names.append(threading.current_thread().name)
+        return honest(self)
+
+    monkeypatch.setattr(TlsSession, "proceed", proceed)
+    with pair(tls=TlsConfig.ephemeral(), unix_sockets=False) as two:
+        assert two.dial().peer is not None
+    assert {*names} == {"flinkish-rpc-tls"}
+
+
+def test_a_connection_that_ends_while_its_handshake_is_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The step is made to its end, and nobody takes it up."""
+    honest, stepping, ended = TlsSession.proceed, threading.Event(), threading.Event()
+
+    def proceed(self: TlsSession) -> bool:
+        stepping.set()
+        assert ended.wait(PATIENCE)
+        return honest(self)
+
+    monkeypatch.setattr(TlsSession, "proceed", proceed)
+    with pair(tls=TlsConfig.ephemeral(), unix_sockets=False) as two:
+        dialled = two.client.dial(two.server.listen())
+        assert stepping.wait(PATIENCE)
+        closed = two.client.close()
+        with pytest.raises(RpcConnectionError, match="was closed"):
+            dialled.result(PATIENCE)
+        ended.set()
+        closed.result(PATIENCE)
+    assert not two.there.connected
 
 
 def test_files(tmp_path: Path) -> None:

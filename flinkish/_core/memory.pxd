@@ -7,8 +7,10 @@
 # released segment does nothing.
 #
 # Growth: `segment_reserve` and `segment_grow` may move `base`: fetch pointers again after every
-# call that can grow.  New bytes are zero.  A full disk is an error here, not a SIGBUS later: a
-# file is allocated before it is mapped.  A segment that could not grow is as it was.
+# call that can grow.  New bytes are zero.  A segment that could not grow is as it was.
+#
+# A full disk is no SIGBUS later, since a file is allocated before it is mapped, and no error: a
+# segment whose file cannot grow goes on on the heap, with `fd` -1 from then on.
 #
 # Heap segments of 1 MiB and more are pages of their own: they grow by moving pages, not by
 # copying.
@@ -25,6 +27,7 @@ cdef struct Segment:
 cdef void segment_init(Segment* segment) noexcept nogil
 
 # Map the open file `fd`, taken over: release closes it, after a failure too.  0, or an errno.
+# With -1 for `fd` it is an empty heap segment.
 cdef int segment_map(Segment* segment, int fd) noexcept nogil
 
 # No segment grows past this.  Lowered by tests only, to see growth fail.

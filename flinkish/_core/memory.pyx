@@ -26,8 +26,9 @@ cdef extern from "<sys/mman.h>" nogil:
     #endif
     static void *flinkish_remap(void *base, size_t old_size, size_t size, int fd) {
     #ifdef FLINKISH_NO_MREMAP
-        if (base) munmap(base, old_size);
-        return mmap(0, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        void *made = mmap(0, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (made != MAP_FAILED && base) munmap(base, old_size);
+        return made;
     #else
         return mremap(base, old_size, size, MREMAP_MAYMOVE);
     #endif
@@ -60,6 +61,8 @@ cdef int segment_map(Segment* segment, int fd) noexcept nogil:
     cdef struct_stat status
     cdef void* base
     segment_init(segment)
+    if fd < 0:
+        return 0
     segment.fd = fd
     if fstat(fd, &status) != 0:
         return errno
@@ -87,7 +90,7 @@ cdef int segment_grow(Segment* segment, size_t size) noexcept nogil:
     if size > SEGMENT_LIMIT:
         return EOVERFLOW
     if segment.fd >= 0:
-        return _grow_file(segment, _pages(size))
+        return 0 if _grow_file(segment, _pages(size)) == 0 else _leave_file(segment, size)
     if size >= LARGE:
         return _grow_pages(segment, _pages(size))
     return _grow_heap(segment, size)
@@ -139,6 +142,21 @@ cdef int _grow_file(Segment* segment, size_t size) noexcept nogil:
         return errno
     segment.base = <char*>base
     segment.size = size
+    return 0
+
+
+cdef int _leave_file(Segment* segment, size_t size) noexcept nogil:
+    """Go on in process memory; the file keeps what it held and is closed."""
+    cdef Segment memory
+    cdef int status
+    segment_init(&memory)
+    status = segment_grow(&memory, size)
+    if status != 0:
+        return status
+    if segment.size != 0:
+        memcpy(memory.base, segment.base, segment.size)
+    segment_release(segment)
+    segment[0] = memory
     return 0
 
 

@@ -5,6 +5,7 @@ from libc.string cimport memset
 
 from flinkish._core.memory cimport (
     Segment,
+    mix64,
     segment_init,
     segment_map,
     segment_raise,
@@ -71,10 +72,12 @@ cdef int start(Table* table, uint32_t first_key_group, uint32_t last_key_group) 
     return 0
 
 
-cdef int table_map(Table* table, const int* files, uint32_t key_group, bint create) except -1:
+cdef int table_map(Table* table, const int* files, uint32_t key_group, bint create,
+                   const uint64_t* state) except -1:
     segment_raise(map_segments(table, files))
     if not create:
-        return verify(table, key_group)
+        verify(table, key_group)
+        return 0 if state == NULL else verify_seal(table, state)
     segment_raise(-timers_attach(&table.event))
     segment_raise(-timers_attach(&table.processing))
     return start(table, key_group, key_group)
@@ -83,8 +86,6 @@ cdef int table_map(Table* table, const int* files, uint32_t key_group, bint crea
 cdef int map_segments(Table* table, const int* files) noexcept nogil:
     """Map each file and put it where it belongs, or close them all."""
     cdef Segment[TABLE_SEGMENTS] segments
-    cdef Segment* at = segments
-    cdef Timers* timers
     cdef int i, status = 0
     for i in range(TABLE_SEGMENTS):
         segment_init(&segments[i])
@@ -99,15 +100,8 @@ cdef int map_segments(Table* table, const int* files) noexcept nogil:
         for i in range(TABLE_SEGMENTS):
             segment_release(&segments[i])
         return status
-    for i in range(OWN_SEGMENTS):
-        ((&table.header) + i)[0] = at[0]
-        at += 1
-    for i in range(2):
-        timers = &table.processing if i else &table.event
-        timers.nodes = at[0]
-        timers.slots = at[1]
-        timers.sets[0] = at[2]
-        at += 3
+    for i in range(TABLE_SEGMENTS):
+        segment_of(table, i)[0] = segments[i]
     return 0
 
 
@@ -138,3 +132,51 @@ cdef int verify(Table* table, uint32_t key_group) except -1:
             or timers_attach(&table.processing) != 0:
         raise ValueError("the table files are shorter than their header says")
     return 0
+
+
+cdef void table_seal(Table* table, const uint64_t* state) noexcept nogil:
+    cdef TableHeader* header = header_of(table)
+    header.state[0], header.state[1] = state[0], state[1]
+    header.checksum = checksum(table)
+
+
+cdef int verify_seal(Table* table, const uint64_t* state) except -1:
+    """ValueError unless `table_seal` was told this state, and header and files are as they were."""
+    cdef TableHeader* header = header_of(table)
+    if header.state[0] != state[0] or header.state[1] != state[1]:
+        raise ValueError("the table files hold another state than the one that was asked for")
+    if header.checksum != checksum(table):
+        raise ValueError("the header of the table files is damaged, or a file is not of this table")
+    return 0
+
+
+cdef uint64_t checksum(Table* table) noexcept nogil:
+    """Over the words of the header before the checksum itself, and over the sizes of files."""
+    cdef TableHeader* header = header_of(table)
+    cdef const uint64_t* words = <const uint64_t*>header
+    cdef size_t count = (<size_t>&header.checksum - <size_t>header) // sizeof(uint64_t)
+    cdef uint64_t found = 0
+    cdef size_t at
+    for at in range(count):
+        found = mix64(found ^ words[at])
+    for at in range(TABLE_SEGMENTS):
+        found = mix64(found ^ segment_of(table, <int>at).size)
+    return found
+
+
+cdef bint table_in_files(Table* table) noexcept nogil:
+    cdef int at
+    for at in range(TABLE_SEGMENTS):
+        if segment_of(table, at).fd < 0:
+            return False
+    return True
+
+
+cdef Segment* segment_of(Table* table, int at) noexcept nogil:
+    """The segment over each of the files, in their order."""
+    cdef Timers* timers = &table.event if at < OWN_SEGMENTS + 3 else &table.processing
+    if at < OWN_SEGMENTS:
+        return (&table.header) + at
+    if (at - OWN_SEGMENTS) % 3 == 0:
+        return &timers.nodes
+    return &timers.slots if (at - OWN_SEGMENTS) % 3 == 1 else timers.sets

@@ -35,7 +35,7 @@ cdef enum:
     ENTRY_FRESH = 2
     TABLE_SEGMENTS = 12         # files of a mapped table
     TABLE_CELLS = 0xFFFF        # cells in a row at most
-    LAYOUT_VERSION = 1
+    LAYOUT_VERSION = 2
 
 cdef struct Cell:               # 16 bytes
     uint64_t word               # bytes of the value, or their place; of a chain: its ends
@@ -89,6 +89,8 @@ cdef struct TableHeader:
     uint32_t map_index_size
     uint32_t map_entries        # entries in the map index
     uint32_t changing           # 1 from the first tracked change to the commit after it
+    uint64_t[2] state           # of which state this is the table, as `table_seal` was told
+    uint64_t checksum           # of all above and of the sizes of all files
 
 cdef struct Ids:                # a growing vector on the heap
     Segment segment

@@ -1,7 +1,8 @@
 """The Python face of a table of keyed state."""
 
+from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 from posix.unistd cimport close
 
 from flinkish._core.memory cimport segment_raise
@@ -16,7 +17,14 @@ from flinkish._core.state_intern cimport (
     check_column,
     intern_column,
 )
-from flinkish._core.state_open cimport table_init, table_map, table_open, table_release
+from flinkish._core.state_open cimport (
+    table_in_files,
+    table_init,
+    table_map,
+    table_open,
+    table_release,
+    table_seal,
+)
 from flinkish._core.state_rows cimport (
     NO_ROW,
     TABLE_CELLS,
@@ -44,6 +52,7 @@ from flinkish._core.values cimport (
 )
 
 cdef int MOST_KEY_GROUPS = 1 << 15  # Flink's largest parallelism
+cdef bytes NAMELESS = bytes(16)
 cdef int64_t LOWEST = <int64_t>(<uint64_t>1 << 63)
 
 # What a mapped table consists of: a file each, in the order in which `map` takes them.
@@ -52,6 +61,14 @@ FILES = (
     "event_nodes", "event_slots", "event_set",
     "processing_nodes", "processing_slots", "processing_set",
 )
+
+
+cdef uint64_t* state_words(bytes state, uint64_t* words) except NULL:
+    """The 16 bytes that name a state, as words."""
+    if len(state) != len(NAMELESS):
+        raise ValueError(f"a state is named by {len(NAMELESS)} bytes, not {len(state)}")
+    memcpy(words, PyBytes_AS_STRING(state), 2 * sizeof(uint64_t))
+    return words
 
 
 cdef class StateTable:
@@ -90,32 +107,55 @@ cdef class StateTable:
         self.ready = True
         self.track(tracking)
 
-    def map(self, list descriptors not None, int key_group, *, bint create):
+    def map(self, list descriptors not None, int key_group, *, bint create, bytes state=None):
         """Lay the closed table over files: open descriptors in the order of `FILES`.
 
-        They are taken over, whatever happens.  With `create` the files are empty; else they
-        hold a table of this key group.  ValueError when they do not: the caller then builds
-        the table from the log.
+        They are taken over, whatever happens; -1 stands for memory.  With `create` the files are
+        empty; else they hold a table of this key group that, unless `state` is None, was sealed
+        as the table of that state.  ValueError when they do not: the caller then builds the
+        table from the log.
         """
         cdef int[TABLE_SEGMENTS] files
+        cdef uint64_t[2] wanted
         cdef int at
-        if self.ready or len(descriptors) != TABLE_SEGMENTS or not 0 <= key_group < MOST_KEY_GROUPS:
+        if self.ready or len(descriptors) != TABLE_SEGMENTS \
+                or not 0 <= key_group < MOST_KEY_GROUPS or len(state or NAMELESS) != len(NAMELESS):
             for descriptor in descriptors:
-                close(descriptor)
+                if descriptor >= 0:
+                    close(descriptor)
             raise ValueError(
-                f"needed are a closed table, {TABLE_SEGMENTS} files and a key group below "
-                f"{MOST_KEY_GROUPS}, not {len(descriptors)} files and key group {key_group}"
+                f"needed are a closed table, {TABLE_SEGMENTS} files, a key group below "
+                f"{MOST_KEY_GROUPS} and None or {len(NAMELESS)} bytes for a state, not "
+                f"{len(descriptors)} files, key group {key_group} and {state!r}"
             )
         for at in range(TABLE_SEGMENTS):
             files[at] = descriptors[at]
         try:
-            table_map(&self.table, files, key_group, create)
+            table_map(&self.table, files, key_group, create,
+                      NULL if state is None else state_words(state, wanted))
             self.ready = True
             segment_raise(table_widen(&self.table, <uint32_t>len(self.cells)))
             self.track(True)
         except BaseException:
             self.close()
             raise
+
+    def seal(self, bytes state not None):
+        """Write into the files of which state they are the table: 16 bytes that `map` compares.
+
+        For a table whose changes were committed, right before it is closed.
+        """
+        cdef uint64_t[2] words
+        self.check_open()
+        if header_of(&self.table).changing:
+            raise RuntimeError("a table is sealed after its changes were committed")
+        table_seal(&self.table, state_words(state, words))
+
+    @property
+    def in_files(self):
+        """Whether all of it is in files; what does not fit on a disk goes on in memory."""
+        self.check_open()
+        return table_in_files(&self.table)
 
     def track(self, bint tracking):
         """Whether what changes is kept for the log; what was kept so far is forgotten."""

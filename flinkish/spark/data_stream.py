@@ -391,7 +391,7 @@ class ProcessedStream(DataStream):
         """What the operator counted, by name.
 
         The names are rows, late_rows, null_keys, timers_registered, timers_deleted,
-        timers_fired, table_misses, compactions and checkpoint_bytes.
+        timers_fired, table_misses, tables_in_memory, compactions and checkpoint_bytes.
 
         For a stream: summed over the batches that `query.recentProgress` still shows (Spark
         keeps `spark.sql.streaming.numRecentProgressUpdates` of them, 100 by default).  For a

@@ -3,7 +3,7 @@
 Spark's state holds, for each key group, a map: a head (which log pieces there are, and the nonce
 of the state that they add up to) and the pieces: first the whole state, then what each batch
 changed.  They commit with Spark's batch, and only they count.  The table is the same state
-laid out for use (see `table_files`); when it is not on this disk it is built from the log.
+laid out for use (see `tables`); when it is not on this disk it is built from the log.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from flinkish._core import state_log
 from flinkish._core.codec import CorruptFrame, seal, unseal
 from flinkish.common.errors import CorruptStateError, IncompatibleStateError
 from flinkish.spark.plan import OperatorPlan
-from flinkish.spark.table_files import PrivateTable, TableFiles, new_nonce
+from flinkish.spark.tables import PrivateTable, TableFiles, new_nonce, state_name
 from flinkish.state.backend import KeyedStateBackend, StateDeclaration
 
 __all__ = ["PIECE_SCHEMA", "SEQUENCE_SCHEMA", "GroupState", "Head", "check_settings"]
@@ -126,13 +126,18 @@ class GroupState:
     def open(self, key_group: int) -> Head | None:
         """Lay the table over this key group's state; its head, or None when it has no state."""
         self._head = head = self._read_head(key_group)
-        self.counters = {"table_misses": 0, "compactions": 0, "checkpoint_bytes": 0}
+        self.counters = {
+            "table_misses": 0,
+            "tables_in_memory": 0,
+            "compactions": 0,
+            "checkpoint_bytes": 0,
+        }
         cells = self._backend.reconcile(head.declarations) if head else []
         # A program that asks for its states in another order than the log has them reads the
         # log with its cells renamed, and writes a whole new one.
         self._stale = cells != list(range(len(cells)))
         if head is None:
-            self._map(self._files.create(key_group), create=True)
+            self._map(self._files.create(key_group))
         elif self._stale or not self._map_claimed(head, key_group):
             self.counters["table_misses"] = 1
             self._rebuild(head, cells, key_group)
@@ -148,23 +153,25 @@ class GroupState:
             raise _corrupt(self._plan, str(error), key_group) from error
         return head
 
-    def _map(self, private: PrivateTable, *, create: bool) -> None:
+    def _map(self, private: PrivateTable, *, state: bytes | None = None) -> None:
         self._private = private
-        self._backend.table.map(private.open(create=create), private.key_group, create=create)
+        create = state is None
+        files = private.open(create=create)
+        self._backend.table.map(files, private.key_group, create=create, state=state)
 
     def _map_claimed(self, head: Head, key_group: int) -> bool:
         private = self._files.claim(key_group, head.nonce)
         if private is None:
             return False
         try:
-            self._map(private, create=False)
-        except (ValueError, FileNotFoundError):
+            self._map(private, state=state_name(head.nonce))
+        except (ValueError, OSError):
             self.abandon()
             return False
         return True
 
     def _rebuild(self, head: Head, cells: list[int], key_group: int) -> None:
-        self._map(self._files.create(key_group), create=True)
+        self._map(self._files.create(key_group, head.whole_bytes + head.change_bytes))
         try:
             state_log.replay(
                 self._backend.table, list(self._contents(head, key_group)), cells, key_group
@@ -199,11 +206,10 @@ class GroupState:
         changes = state_log.commit(table)
         head = self._head
         if not changes and not self._stale and (head is None or head.timer == timer):
-            self._close()
             if head is None:
-                self._files.discard(private)
+                self.abandon()
             else:
-                self._files.publish(private, head.nonce)
+                self._publish(private, head.nonce)
             return
         old = head or Head("", 0, 0, 0, 0, None, watermark, "[]")
         new = replace(
@@ -215,8 +221,7 @@ class GroupState:
         )
         if changes or self._stale:
             new = self._append(new, changes, private.key_group)
-        self._close()
-        self._files.publish(private, new.nonce)
+        self._publish(private, new.nonce)
         self._log_state.updateValue(HEAD, (new.encode(private.key_group), False))
 
     def _append(self, head: Head, changes: bytes, key_group: int) -> Head:
@@ -268,6 +273,17 @@ class GroupState:
 
     # --- the end
 
+    def _publish(self, private: PrivateTable, nonce: str) -> None:
+        """Close the table and have it found as this state, if all of it is on the disk."""
+        table = self._backend.table
+        if not table.in_files:
+            self.counters["tables_in_memory"] = 1
+            self.abandon()
+            return
+        table.seal(state_name(nonce))
+        self._close()
+        self._files.publish(private, nonce)
+
     def _close(self) -> None:
         self._backend.table.close()
         self._private = None
@@ -277,4 +293,4 @@ class GroupState:
         private = self._private
         self._close()
         if private is not None:
-            self._files.discard(private)
+            private.discard()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -51,8 +51,6 @@ class OperatorRun:
     group, each block of rows and each call of a keyed function whether it is still wanted, and has
     to be when it ends.
     """
-
-    _seen: ClassVar[set[tuple[str, str]]] = set()
 
     def __init__(self, plan: OperatorPlan, table: StateTable | None = None) -> None:
         context = TaskContext.get()
@@ -112,13 +110,6 @@ class OperatorRun:
             job_parameters=plan.job_parameters,
             of_key=of_key,
         )
-
-    def first_in_process(self) -> bool:
-        """Whether this process sees this operator of this query for the first time."""
-        mine = (self.query_id, self._plan.uid)
-        fresh = mine not in self._seen
-        self._seen.add(mine)
-        return fresh
 
     def close(self) -> None:
         """Close the function."""

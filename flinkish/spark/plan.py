@@ -9,6 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from flinkish.common.durations import DurationLike, to_millis
+from flinkish.common.errors import IllegalArgumentError
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.operators.broadcast import Broadcast
 from flinkish.operators.interval_join import JoinDefinition
@@ -45,16 +47,28 @@ MAIN = ""
 class StateSettings:
     """How state is kept.
 
-    ``table_dir`` overrides where tables are cached on workers.  The log of a key group is
+    ``table_dir`` overrides where tables are cached on workers: by default in all of Spark's local
+    directories.  A table goes ``table_keep`` after its last use.  Where tables take more than
+    ``table_bytes`` in one of these directories, by default a quarter of its file system, those go
+    that were not used for longest.  Both are looked after once a minute.  The log of a key group is
     rewritten once its pieces outgrow ``compact_factor`` times the whole state (each group has
     its own factor between this and twice this, so that groups do not all compact at once) and
     ``compact_bytes``, or once there are ``compact_pieces`` of them.
     """
 
     table_dir: str | None = None
+    table_keep: DurationLike = "1 hour"
+    table_bytes: int | None = None
     compact_factor: float = 1.0
     compact_bytes: int = 256 * 1024
     compact_pieces: int = 128
+
+    def __post_init__(self) -> None:
+        to_millis(self.table_keep, "table_keep", minimum=0)
+        if self.table_bytes is not None and self.table_bytes < 0:
+            raise IllegalArgumentError(
+                f"table_bytes must be 0 or more bytes, or None, not {self.table_bytes}"
+            )
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
+from flinkish.common.durations import to_millis
 from flinkish.common.elements import MIN_TIMESTAMP
 from flinkish.spark.group_state import (
     PIECE_SCHEMA,
@@ -21,7 +22,7 @@ from flinkish.spark.placement import group_at
 from flinkish.spark.plan import AFTER_WATERMARK, BEFORE_WATERMARK, OperatorPlan
 from flinkish.spark.result_rows import Result
 from flinkish.spark.runs import open_run
-from flinkish.spark.table_files import TableFiles
+from flinkish.spark.tables import TableFiles
 
 __all__ = ["KeyGroupProcessor"]
 
@@ -85,9 +86,15 @@ class KeyGroupProcessor(StatefulProcessor):
         # Not in init: the function belongs to the worker that runs it.
         if self._run is None:
             self._run = open_run(self._plan)
-            files = TableFiles(self._run.query_id, self._plan.uid, self._plan.state.table_dir)
-            if self._run.first_in_process():
-                files.collect()
+            state = self._plan.state
+            files = TableFiles(
+                self._run.query_id,
+                self._plan.uid,
+                state.table_dir,
+                keep_s=to_millis(state.table_keep, "table_keep") / 1000,
+                most_bytes=state.table_bytes,
+            )
+            files.collect()
             self._state = GroupState(self._plan, self._run.backend, self._log, files)
         return self._run
 

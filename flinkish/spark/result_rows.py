@@ -19,6 +19,7 @@ COUNTERS = (
     "timers_deleted",
     "timers_fired",
     "table_misses",
+    "tables_in_memory",
     "compactions",
     "checkpoint_bytes",
 )

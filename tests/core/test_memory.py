@@ -95,46 +95,122 @@ def test_what_cannot_be_mapped_is_closed(tmp_path: Path) -> None:
         SegmentDoor(os.open(tmp_path / "segment", os.O_RDONLY))
 
 
-def test_a_full_disk_is_an_error_and_no_signal(tmp_path: Path, file_limit: int) -> None:
+def test_a_segment_on_a_full_disk_goes_on_in_memory(tmp_path: Path, file_limit: int) -> None:
+    segment = SegmentDoor(os.open(tmp_path / "segment", os.O_RDWR | os.O_CREAT))
+    segment.reserve(file_limit // 2)
+    segment.write(100, b"kept")
+    for size in (file_limit + 1, 20 * file_limit):
+        segment.reserve(size)
+        assert segment.size >= size
+        assert segment.read(100, 4) == b"kept"
+        assert segment.read(size - 1, 1) == b"\0", "new bytes are zero"
+        segment.write(size - 1, b"x")
+    segment.release()
+
+
+def test_a_segment_without_file_and_memory_is_as_it_was(tmp_path: Path, file_limit: int) -> None:
     segment = SegmentDoor(os.open(tmp_path / "segment", os.O_RDWR | os.O_CREAT))
     segment.reserve(file_limit // 2)
     segment.write(100, b"kept")
     size = segment.size
-    with pytest.raises(OSError, match="cannot grow or map a table file"):
-        segment.reserve(file_limit + 1)
+    limit_segments(file_limit)
+    try:
+        with pytest.raises(MemoryError):
+            segment.reserve(file_limit + 1)
+    finally:
+        limit_segments(None)
     assert segment.size == size
     assert segment.read(100, 4) == b"kept"
     segment.release()
 
 
-def test_a_table_on_a_full_disk_says_so_and_closes(tmp_path: Path, file_limit: int) -> None:
-    table = StateTable()
-    value, elements, _, _ = make(table)
-    table.map(opened(tmp_path), 3, create=True)
-
-    def fill() -> None:
-        for key in range(100_000):
-            table.set_current_key(key, 3)
+def test_a_table_on_a_full_disk_goes_on_in_memory(tmp_path: Path, file_limit: int) -> None:
+    table, twin = StateTable(), StateTable()
+    whole = []
+    for made, files in ((table, opened(tmp_path)), (twin, [-1] * len(FILES))):
+        value, elements, pairs, timers = make(made)
+        made.map(files, 3, create=True)
+        assert made.in_files == (made is table)
+        for key in range(3_000):
+            made.set_current_key(key, 3)
             value.update("v" * 100)
             elements.add(key)
-
-    with pytest.raises(OSError, match="cannot grow or map a table file"):
-        fill()
-    table._check()
-    assert table.number_of_keys > 100
-    table.close()
+            pairs.put(key, "a pair")
+            timers.register_event_time_timer(key)
+        made._check()
+        assert not made.in_files
+        state_log.commit(made)
+        whole.append(state_log.dump(made, 3))
+        made.close()
+    assert whole[0] == whole[1]
 
 
 def test_a_table_without_room_from_the_start(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     table = StateTable()
+    value, _, _, _ = make(table)
     files = opened(tmp_path)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
     try:
-        with pytest.raises(OSError, match="cannot grow or map a table file"):
-            table.map(files, 3, create=True)
+        table.map(files, 3, create=True)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not table.in_files
+    table.set_current_key("a key", 3)
+    value.update(7)
+    assert value.value() == 7
+    table.close()
+
+
+STATE, OTHER = b"the state's name", b"another's name.."
+
+
+def sealed(tmp_path: Path, *, keys: int = 50) -> StateTable:
+    """A closed table that was sealed as that of STATE."""
+    table = StateTable()
+    value, _, _, _ = make(table)
+    table.map(opened(tmp_path), 3, create=True)
+    for key in range(keys):
+        table.set_current_key(key, 3)
+        value.update(key)
+    with pytest.raises(RuntimeError, match="after its changes were committed"):
+        table.seal(STATE)
+    state_log.commit(table)
+    with pytest.raises(ValueError, match="16 bytes, not 3"):
+        table.seal(b"abc")
+    table.seal(STATE)
+    table.close()
+    return table
+
+
+def test_a_table_is_that_of_the_state_it_was_sealed_as(tmp_path: Path) -> None:
+    table = sealed(tmp_path)
+    with pytest.raises(ValueError, match="another state"):
+        table.map(opened(tmp_path, create=False), 3, create=False, state=OTHER)
+    with pytest.raises(ValueError, match="bytes for a state"):
+        table.map(opened(tmp_path, create=False), 3, create=False, state=b"short")
+    table.map(opened(tmp_path, create=False), 3, create=False, state=STATE)
+    assert table.number_of_keys == 50
+    table.close()
+
+
+def test_no_bit_of_a_sealed_header_may_change(tmp_path: Path) -> None:
+    table = sealed(tmp_path)
+    header = (tmp_path / "header").read_bytes()
+    for bit in range(88 * 8):
+        damaged = bytearray(header)
+        damaged[bit // 8] ^= 1 << bit % 8
+        (tmp_path / "header").write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"table files|header"):
+            table.map(opened(tmp_path, create=False), 3, create=False, state=STATE)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_of_another_size_is_not_of_a_sealed_table(tmp_path: Path, name: str) -> None:
+    table = sealed(tmp_path)
+    os.truncate(tmp_path / name, (tmp_path / name).stat().st_size + 4096)
+    with pytest.raises(ValueError, match=r"a file is not of this table|shorter than their header"):
+        table.map(opened(tmp_path, create=False), 3, create=False, state=STATE)
 
 
 def test_files_are_closed_whatever_map_says(tmp_path: Path) -> None:

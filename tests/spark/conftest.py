@@ -48,6 +48,7 @@ WITHOUT_SPARK = (
     "test_source_run.py",
     "test_group_state.py",
     "test_processor.py",
+    "test_state_tables.py",
     "test_table_files.py",
     "test_async_operator.py",
     "test_async_task.py",

@@ -25,7 +25,7 @@ from flinkish.datastream.state import (
 from flinkish.spark import group_state
 from flinkish.spark.group_state import GroupState, check_settings
 from flinkish.spark.plan import OperatorPlan
-from flinkish.spark.table_files import TableFiles
+from flinkish.spark.tables import TableFiles
 from flinkish.state.backend import KeyedStateBackend, StateDeclaration
 from tests.models.keyed_process import KeyedProcessModel
 from tests.spark.fake_spark import FakeMap, FakeSpark, TaskDied, plan

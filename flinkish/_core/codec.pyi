@@ -11,6 +11,15 @@ MAGIC: Final = b"FLKS"
 
 class CorruptPayload(ValueError): ...
 
+class NewerFrame(ValueError):
+    what: str
+    found: int
+    newest: int
+    contents: memoryview | None
+    def __init__(
+        self, what: str, found: int, newest: int, contents: memoryview | None = None
+    ) -> None: ...
+
 class CorruptFrame(ValueError):
     reason: str
     found: str

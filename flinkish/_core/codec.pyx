@@ -201,12 +201,35 @@ class FrameHeader(NamedTuple):
     compressed: bool
 
 
+class NewerFrame(ValueError):
+    """State bytes that are whole, in a form that only a later flinkish reads.
+
+    `what` is the part that is newer ("version" of the contents, "layout" or "flags" of the
+    frame), `found` its number and `newest` the highest that is known.  `contents` are the contents
+    where only they are newer, else None; callers may look in them for the name of the writer.
+    """
+
+    def __init__(
+        self, what: str, found: int, newest: int, contents: memoryview | None = None
+    ) -> None:
+        super().__init__(what, found, newest, contents)
+        self.what = what
+        self.found = found
+        self.newest = newest
+        self.contents = contents
+
+    def __str__(self) -> str:
+        return (f"state bytes have the {self.what} {self.found}, and this version of flinkish reads"
+                f" up to {self.newest}: they are whole, and a later version wrote them; use that"
+                " one")
+
+
 class CorruptFrame(ValueError):
     """State bytes that are damaged, or not those that were asked for.
 
-    `reason` names the first thing wrong ("size", "magic", "header checksum", "layout", "flags",
-    "kind", "version", "key group", "body checksum", "body"), `found` and `needed` its values
-    as text; the message repeats the frame's whole header.
+    `reason` names the first thing wrong ("size", "magic", "header checksum", "layout", "kind",
+    "key group", "body checksum", "body"), `found` and `needed` its values as text; the message
+    repeats the frame's whole header.
     """
 
     def __init__(self, reason: str, found: str, needed: str, frame: str) -> None:
@@ -269,31 +292,30 @@ cdef object _open_header(object view):
     if header_sum != computed:
         raise CorruptFrame("header checksum", f"{header_sum:#010x}", f"{computed:#010x}",
                            _frame_text(view))
+    if layout > LAYOUT:
+        raise NewerFrame("layout", layout, LAYOUT)
     if layout != LAYOUT:
-        raise CorruptFrame("layout", str(layout), f"{LAYOUT}, all that this version reads",
-                           _frame_text(view))
+        raise CorruptFrame("layout", str(layout), str(LAYOUT), _frame_text(view))
     if flags & ~FLAG_ZSTD:
-        raise CorruptFrame("flags", str(flags), f"0 or {FLAG_ZSTD}", _frame_text(view))
+        raise NewerFrame("flags", flags, FLAG_ZSTD)
     return FrameHeader(kind, version, key_group, size, bool(flags & FLAG_ZSTD))
 
 
 def frame_header(blob: object) -> object:
-    """The `FrameHeader` of a frame whose body is not looked at; CorruptFrame."""
+    """The `FrameHeader` of a frame whose body is not looked at; CorruptFrame, NewerFrame."""
     return _open_header(memoryview(blob).cast("B"))
 
 
 def unseal(blob: object, kind: int, key_group: int, *, version: object = None) -> memoryview:
     """The contents that were sealed, as a read-only view, maybe into `blob`.
 
-    CorruptFrame unless every byte is as `seal` wrote it and kind and key group (and version,
-    when given) are these.
+    `version` is the newest that the caller reads.  CorruptFrame unless every byte is as `seal`
+    wrote it, and kind and key group are these; NewerFrame for a good frame with a later version.
     """
     view = memoryview(blob).toreadonly().cast("B")
     header = _open_header(view)
     if header.kind != kind:
         raise CorruptFrame("kind", str(header.kind), str(kind), _frame_text(view))
-    if version is not None and header.version != version:
-        raise CorruptFrame("version", str(header.version), str(version), _frame_text(view))
     if header.key_group != key_group:
         raise CorruptFrame("key group", str(header.key_group), str(key_group), _frame_text(view))
     body = view[HEADER_SIZE:]
@@ -313,4 +335,6 @@ def unseal(blob: object, kind: int, key_group: int, *, version: object = None) -
     if len(body) != header.size:
         raise CorruptFrame("body", f"{len(body)} bytes", f"{header.size} bytes",
                            _frame_text(view))
+    if version is not None and header.version > version:
+        raise NewerFrame("version", header.version, version, body)
     return body

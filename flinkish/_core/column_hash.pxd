@@ -24,6 +24,7 @@ cdef enum KeyKind:
     KIND_DECIMAL      # BigDecimal
     KIND_TUPLE        # Flink's Tuple of fields
     KIND_NULL         # nothing but nulls
+    KIND_WIDENED      # Integer where 32 bits hold the value, else Long
 
 # How the rows of an array lie in memory.
 cdef enum Layout:
@@ -73,7 +74,7 @@ cdef int column_mark_nulls(
 ) noexcept nogil
 
 # codes[i] = hash of row i as `kind`, which must be one that column_type's kind can be hashed as:
-# itself, KIND_INT and KIND_LONG for integers, KIND_FLOAT or KIND_DOUBLE for float32.  On failure
+# itself, KIND_INT, KIND_LONG and KIND_WIDENED for integers, KIND_FLOAT or KIND_DOUBLE for float32.  On failure
 # `bad` is the first row that it is about, or -1 for a value of a dictionary.
 cdef int column_hash(
     const ArrowSchema* schema, const ArrowArray* array, int64_t start, int64_t rows, int kind,

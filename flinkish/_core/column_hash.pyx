@@ -188,12 +188,15 @@ cdef int64_t hash_integers(
     const integer* values, int64_t rows, int kind, const uint8_t* mask, int32_t* codes
 ) noexcept nogil:
     cdef int64_t i, wide
-    if kind == KIND_LONG:
+    cdef bint narrow
+    if kind == KIND_LONG or kind == KIND_WIDENED:
         for i in range(rows):
             if integer is uint64_t:
                 if values[i] > <uint64_t> INT64_MAX and (mask == NULL or not mask[i]):
                     return i
-            codes[i] = hash_long(<int64_t> values[i])
+            wide = <int64_t> values[i]
+            narrow = kind == KIND_WIDENED and INT32_MIN <= wide <= INT32_MAX
+            codes[i] = <int32_t> wide if narrow else hash_long(wide)
     elif integer is uint32_t or integer is int64_t or integer is uint64_t:
         for i in range(rows):
             wide = <int64_t> values[i]    # above int64, a uint64 wraps to a negative ...

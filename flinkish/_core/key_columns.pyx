@@ -14,7 +14,7 @@ from flinkish._core.arrow_abi cimport (
 from flinkish._core.column_hash cimport (
     HASH_BAD_INDEX, HASH_BAD_TEXT, HASH_NO_MEMORY, HASH_OK, HASH_TOO_WIDE,
     KIND_BOOL, KIND_BYTES, KIND_DATE, KIND_DECIMAL, KIND_DOUBLE, KIND_FLOAT, KIND_INT, KIND_LONG,
-    KIND_NULL, KIND_STR, KIND_TIMESTAMP,
+    KIND_NULL, KIND_STR, KIND_TIMESTAMP, KIND_WIDENED,
     LAYOUT_FLOAT, LAYOUT_INT, LAYOUT_UINT, LAYOUT_UNKNOWN,
     ColumnType, column_hash, column_mark_nulls, column_may_have_nulls, column_type,
 )
@@ -26,6 +26,7 @@ cdef dict KINDS = {
     "byte": KIND_INT, "tinyint": KIND_INT, "short": KIND_INT, "smallint": KIND_INT,
     "int": KIND_INT, "integer": KIND_INT,
     "long": KIND_LONG, "bigint": KIND_LONG,
+    "int|long": KIND_WIDENED,
     "float": KIND_FLOAT, "double": KIND_DOUBLE,
     "str": KIND_STR, "string": KIND_STR,
     "bytes": KIND_BYTES, "binary": KIND_BYTES,
@@ -186,7 +187,7 @@ cdef class KeyColumn:
         if self.kind == found.kind:
             return 0
         if found.layout == LAYOUT_INT or found.layout == LAYOUT_UINT:
-            if self.kind == KIND_INT or self.kind == KIND_LONG:
+            if self.kind in (KIND_INT, KIND_LONG, KIND_WIDENED):
                 return 0
         if found.layout == LAYOUT_FLOAT and self.kind == KIND_DOUBLE:
             return 0

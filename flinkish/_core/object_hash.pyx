@@ -36,7 +36,7 @@ from libc.stdint cimport (
 from flinkish._core.civil cimport days_of_civil
 from flinkish._core.column_hash cimport (
     KIND_ANY, KIND_BOOL, KIND_BYTES, KIND_DATE, KIND_DECIMAL, KIND_DOUBLE, KIND_FLOAT, KIND_INT,
-    KIND_LONG, KIND_STR, KIND_TIMESTAMP, KIND_TUPLE,
+    KIND_LONG, KIND_STR, KIND_TIMESTAMP, KIND_TUPLE, KIND_WIDENED,
 )
 from flinkish._core.java_hash cimport (
     hash_bool, hash_bytes, hash_date, hash_double, hash_float, hash_instant, hash_latin1,
@@ -104,7 +104,7 @@ cdef int32_t hash_int(object key, int kind, object key_type) except? -1:
     cdef int64_t value = PyLong_AsLongLongAndOverflow(key, &overflow)
     if kind == KIND_FLOAT or kind == KIND_DOUBLE:
         return hash_float(<float> <double> key) if kind == KIND_FLOAT else hash_double(key)
-    if kind != KIND_ANY and kind != KIND_INT and kind != KIND_LONG:
+    if kind not in (KIND_ANY, KIND_INT, KIND_LONG, KIND_WIDENED):
         raise_mismatch(key, key_type)
     if overflow:
         raise ValueError(

@@ -9,9 +9,10 @@ import pickle
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from flinkish._core.codec import CorruptFrame, seal, unseal
+from flinkish._core.codec import CorruptFrame, NewerFrame, seal, unseal
 from flinkish.common.elements import StreamRecord, Watermark
 from flinkish.common.errors import ArgumentTypeError, CorruptStateError, SerializationError
+from flinkish.common.formats import newer_format
 from flinkish.common.notes import shortened
 from flinkish.operators.async_calls import AsyncCall
 
@@ -59,13 +60,18 @@ def dump_elements(elements: Iterable[Element]) -> bytes:
 
 
 def load_elements(blob: bytes) -> list[Element]:
-    """The elements in such bytes; CorruptStateError for any others."""
+    """The elements in such bytes; CorruptStateError for any others.
+
+    IncompatibleStateError for those of a later flinkish.
+    """
     if not isinstance(blob, (bytes, bytearray, memoryview)):
         raise ArgumentTypeError(
             f"a snapshot is of type bytes, not {type(blob).__name__}: give what snapshot() gave"
         )
     try:
         body = unseal(bytes(blob), KIND_ELEMENTS, 0, version=FORMAT_VERSION)
+    except NewerFrame as error:
+        raise newer_format(error, "the snapshot of an asynchronous operator") from error
     except CorruptFrame as error:
         raise CorruptStateError(
             f"snapshot of an asynchronous operator refused: {error}", version=FORMAT_VERSION

@@ -12,13 +12,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from flinkish._core.codec import CorruptFrame, FrameHeader, frame_header, seal, unseal
+from flinkish._core.codec import (
+    CorruptFrame,
+    FrameHeader,
+    NewerFrame,
+    frame_header,
+    seal,
+    unseal,
+)
 from flinkish.common.errors import (
     ArgumentTypeError,
     CorruptStateError,
     IllegalArgumentError,
     IncompatibleStateError,
 )
+from flinkish.common.formats import newer_format, writer
 from flinkish.state.backend import StateDeclaration
 from flinkish.time.internal_timer_service import merge_services
 
@@ -69,12 +77,14 @@ class OperatorSnapshot:
         """The state in the frame of a key group; CorruptStateError."""
         try:
             return bytes(unseal(frame, KIND_KEY_GROUP, key_group, version=FORMAT_VERSION))
+        except NewerFrame as error:
+            raise newer_format(error, f"key group {key_group} of the snapshot") from error
         except CorruptFrame as error:
             raise _corrupt(error, frame, key_group) from error
 
     def to_bytes(self) -> bytes:
         """The snapshot as one row of frames."""
-        manifest = {
+        manifest = writer() | {
             "operator": self.operator,
             "max_parallelism": self.max_parallelism,
             "key_type": self.key_type,
@@ -97,7 +107,8 @@ class OperatorSnapshot:
     def from_bytes(cls, blob: bytes) -> OperatorSnapshot:
         """The snapshot in these bytes.  CorruptStateError for any others.
 
-        Frames of key groups are looked at when they are opened.
+        IncompatibleStateError for those of a later flinkish.  Frames of key groups are
+        looked at when they are opened.
         """
         if not isinstance(blob, (bytes, bytearray, memoryview)):
             raise ArgumentTypeError(
@@ -107,6 +118,8 @@ class OperatorSnapshot:
         try:
             size = frame_header(blob[:_HEADER]).size
             text = unseal(blob[: _HEADER + size], KIND_MANIFEST, 0, version=FORMAT_VERSION)
+        except NewerFrame as error:
+            raise newer_format(error, "the snapshot") from error
         except CorruptFrame as error:
             raise _corrupt(error, blob, 0) from error
         manifest = json.loads(bytes(text))

@@ -244,7 +244,7 @@ def run_two_inputs(
         "output": arrow_schema(output),
         "output_type": declared if isinstance(declared, TypeInformation) else None,
     }
-    no_key = {"key_selector": None}
+    no_key = {"key_selector": None, "keys": None}
     plan = OperatorPlan(
         **(made | settings | runs | (no_key if keyless[0] else {})),
         second=OperatorPlan(**(made | other | (no_key if keyless[1] else {}))),
@@ -265,10 +265,16 @@ def _check_keys(first: KeyedStream, second: KeyedStream) -> None:
             kinds.append("a function")
             continue
         fields = one._stream.to_df().schema
-        kinds.append(", ".join(fields[name].dataType.simpleString() for name in one._keys))
+        kinds.append(
+            ", ".join(
+                fields[name].dataType.simpleString()
+                + (" widened from int" if name in one._widened else "")
+                for name in one._keys
+            )
+        )
     if kinds[0] != kinds[1]:
         raise ArgumentTypeError(
             f"the keys of the first stream are {kinds[0]}, those of the second {kinds[1]}; equal "
-            "keys of different types would not meet: cast the columns to the same types, or use "
-            "functions for both"
+            "keys of different types would not meet: cast the columns to the same types (with the "
+            "same widened_from), or use functions for both"
         )

@@ -26,16 +26,16 @@ from flinkish.spark.broadcast_streams import (
     BroadcastStream,
     connect,
 )
+from flinkish.spark.chosen_keys import chosen_keys
 from flinkish.spark.connected_streams import ConnectedStreams, IntervalJoin
 from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.operator_results import OperatorResults, run_operator, take_output
-from flinkish.spark.options import OperatorOptions, plan_settings
+from flinkish.spark.options import OperatorOptions, joined_names, plan_settings
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.plan import EVENT_TIME, MAIN, OperatorPlan, StateSettings
 from flinkish.spark.schemas import (
     arrow_schema,
     event_time_column,
-    key_columns,
     output_schema,
 )
 from flinkish.spark.windowed_stream import Declared, WindowedStream
@@ -63,6 +63,8 @@ class DataStream:
         self._operators = 0
         self._watermark_lost = False
         self._paths: list[str] = []
+        # Operators before this stream: their names, and what tells two of one name apart.
+        self._names: dict[str, str] = {}
 
     def assign_timestamps_and_watermarks(
         self, watermark_strategy: WatermarkStrategy, *, column: str | None = None
@@ -105,14 +107,19 @@ class DataStream:
         stream._event_time = column
         return stream
 
-    def key_by(self, *keys: Any) -> KeyedStream:
+    def key_by(
+        self, *keys: Any, widened_from: str | Mapping[str, str] | None = None
+    ) -> KeyedStream:
         """The stream partitioned by key: by columns, or by one function of the row.
 
         One column gives its value as the key, several give a tuple.  A function (or PyFlink's
         KeySelector) may return bool, int, float, str, bytes, date, datetime, Decimal or tuples
         of them.
+
+        ``widened_from`` is for a column that became bigint while a checkpoint has state of its
+        keys as int: its type before, or names to types (docs/spark.md, "Changing a program").
         """
-        return KeyedStream(self, keys)
+        return KeyedStream(self, keys, widened_from)
 
     @overload
     def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream: ...
@@ -154,23 +161,14 @@ class DataStream:
 class KeyedStream:
     """A stream whose rows are handled key by key."""
 
-    def __init__(self, stream: DataStream, keys: tuple[Any, ...]) -> None:
+    def __init__(
+        self,
+        stream: DataStream,
+        keys: tuple[Any, ...],
+        widened_from: str | Mapping[str, str] | None = None,
+    ) -> None:
         self._stream = stream
-        self._selector: Callable[[Any], Any] | None = None
-        if len(keys) == 1 and isinstance(keys[0], (list, tuple)):
-            keys = tuple(keys[0])
-        if len(keys) == 1 and not isinstance(keys[0], str):
-            selector = getattr(keys[0], "get_key", keys[0])
-            if not callable(selector):
-                raise ArgumentTypeError(
-                    f"key_by takes column names or one function of the row, not {keys[0]!r}"
-                )
-            check_picklable(selector, "the key selector")
-            self._selector = selector
-            keys = ()
-        else:
-            key_columns(stream.to_df(), keys)
-        self._keys: tuple[str, ...] = keys
+        self._keys, self._selector, self._widened = chosen_keys(stream.to_df(), keys, widened_from)
 
     def process(
         self,
@@ -194,6 +192,7 @@ class KeyedStream:
         function: the function; sent to the workers, opened there once for each task and batch.
         schema: columns of the main output; `output_type` is PyFlink's name for it.
         uid: name of the operator, for messages and statistics; by default its class and place.
+            The checkpoint remembers one that is given, and refuses an operator with another.
         max_parallelism: number of key groups, in which state is kept and moved, and the most
             tasks that can share the work.  It cannot be changed for a checkpoint.  By default
             the power of two at or above twice `spark.sql.shuffle.partitions`, at least
@@ -326,10 +325,12 @@ class KeyedStream:
     ) -> ProcessedStream:
         """The outputs of an operator over this stream, and maybe a second one; see `explain`."""
         streams = [self._stream] if second is None else [self._stream, second._stream]
+        names = joined_names(plan, [stream._names for stream in streams])
         results = run_operator(plan, *(stream._frame for stream in streams))
         number = 1 + max(stream._operators for stream in streams)
         processed = ProcessedStream(results, output, number)
         processed._watermark_lost = plan.processing_time and plan.has_watermark and user.isStreaming
+        processed._names = names
         before = [line for stream in streams for line in stream._paths]
         processed._paths = [*dict.fromkeys(before), f"{plan.uid}: {path}"]
         return processed
@@ -359,6 +360,7 @@ class ProcessedStream(DataStream):
         stream._operators = self._operators
         stream._watermark_lost = self._watermark_lost
         stream._paths = self._paths
+        stream._names = self._names
         return stream
 
     def foreach_batch(
@@ -391,7 +393,8 @@ class ProcessedStream(DataStream):
         """What the operator counted, by name.
 
         The names are rows, late_rows, null_keys, timers_registered, timers_deleted,
-        timers_fired, table_misses, tables_in_memory, compactions and checkpoint_bytes.
+        timers_fired, table_misses, tables_in_memory, compactions, checkpoint_bytes and
+        groups_dropped.
 
         For a stream: summed over the batches that `query.recentProgress` still shows (Spark
         keeps `spark.sql.streaming.numRecentProgressUpdates` of them, 100 by default).  For a

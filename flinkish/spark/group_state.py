@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from pyspark.sql.types import BinaryType, BooleanType, LongType, StructField, StructType
 
 from flinkish._core import state_log
-from flinkish._core.codec import CorruptFrame, seal, unseal
+from flinkish._core.codec import CorruptFrame, NewerFrame, seal, unseal
 from flinkish.common.errors import CorruptStateError, IncompatibleStateError
+from flinkish.common.formats import newer_format, writer
 from flinkish.spark.plan import OperatorPlan
 from flinkish.spark.tables import PrivateTable, TableFiles, new_nonce, state_name
 from flinkish.state.backend import KeyedStateBackend, StateDeclaration
 
-__all__ = ["PIECE_SCHEMA", "SEQUENCE_SCHEMA", "GroupState", "Head", "check_settings"]
+__all__ = ["HEAD", "PIECE_SCHEMA", "SEQUENCE_SCHEMA", "GroupState", "Head", "corrupt_state"]
 
 # One map for head and pieces, and schemas that nobody has to parse: each declaration is work for
 # Spark in every task.
@@ -31,17 +32,20 @@ PIECE_SCHEMA = StructType([StructField("piece", BinaryType()), StructField("more
 
 HEAD = (-1,)
 
-FORMAT_VERSION = 1
 KIND_LOG = 1
+LOG_FORMAT = 1
 KIND_HEAD = 2
-KIND_SETTINGS = 6
+HEAD_FORMAT = 2
 # Larger frames are cut, so that no single value of Spark's state is too large for its protocol.
 PIECE_BYTES = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What there is of a key group; kept as a sealed JSON list of the fields, in this order."""
+    """What there is of a key group; kept as a sealed JSON object of the fields, and the writer.
+
+    Format 1 was a list of the fields in this order, without ``generation``.
+    """
 
     nonce: str
     first: int
@@ -51,16 +55,22 @@ class Head:
     timer: int | None
     watermark: int
     states: str
+    generation: str = ""
+    flinkish: str = ""
 
     def encode(self, key_group: int) -> bytes:
         """The head as a piece of Spark's state."""
-        fields = json.dumps([getattr(self, name) for name in self.__slots__])
-        return seal(KIND_HEAD, FORMAT_VERSION, key_group, fields.encode())
+        named = {one.name: getattr(self, one.name) for one in fields(self)} | writer()
+        return seal(KIND_HEAD, HEAD_FORMAT, key_group, json.dumps(named).encode())
 
     @classmethod
     def decode(cls, piece: bytes, key_group: int) -> Head:
-        """What `encode` wrote; CorruptFrame if these bytes are anything else."""
-        return cls(*json.loads(bytes(unseal(piece, KIND_HEAD, key_group, version=FORMAT_VERSION))))
+        """What `encode` wrote; CorruptFrame if these bytes are anything else, or NewerFrame."""
+        found = json.loads(bytes(unseal(piece, KIND_HEAD, key_group, version=HEAD_FORMAT)))
+        if isinstance(found, list):
+            return cls(*found)
+        # A field that older readers may do without comes without a new format.
+        return cls(**{one.name: found[one.name] for one in fields(cls)})
 
     @property
     def declarations(self) -> list[StateDeclaration]:
@@ -68,37 +78,13 @@ class Head:
         return [StateDeclaration(**fields) for fields in json.loads(self.states)]
 
 
-def check_settings(plan: OperatorPlan, log: Any) -> None:
-    """Compare a program with the one that began the checkpoint; the first of all writes itself.
-
-    ``log`` is the map of SETTINGS_GROUP.  That a key group is new says nothing: with another
-    number of them every key is in another one.  IncompatibleStateError.
-    """
-    stored = log.getValue(HEAD)
-    if stored is None:
-        text = json.dumps({"max_parallelism": plan.max_parallelism}).encode()
-        log.updateValue(HEAD, (seal(KIND_SETTINGS, FORMAT_VERSION, 0, text), False))
-        return
-    try:
-        settings = json.loads(bytes(unseal(stored[0], KIND_SETTINGS, 0, version=FORMAT_VERSION)))
-    except CorruptFrame as error:
-        raise _corrupt(plan, str(error), None) from error
-    was = settings["max_parallelism"]
-    if was != plan.max_parallelism:
-        raise IncompatibleStateError(
-            f"the checkpoint of operator {plan.uid!r} was written with max_parallelism={was}, this "
-            f"program has {plan.max_parallelism}; keys would be looked for in the wrong places: "
-            f"call process(..., max_parallelism={was}), or start from an empty checkpoint",
-            setting="max_parallelism",
-            was=was,
-            now=plan.max_parallelism,
-        )
-
-
-def _corrupt(plan: OperatorPlan, reason: str, key_group: int | None) -> CorruptStateError:
+def corrupt_state(
+    plan: OperatorPlan, reason: str, version: int, key_group: int | None
+) -> CorruptStateError:
+    """The error for an operator's state that cannot be read."""
     return CorruptStateError(
         f"the state of operator {plan.uid!r} cannot be read: {reason}",
-        version=FORMAT_VERSION,
+        version=version,
         key_group=key_group,
     )
 
@@ -118,20 +104,29 @@ class GroupState:
         self._files = files
         self._private: PrivateTable | None = None
         self._head: Head | None = None
+        self.dropped: Head | None = None
         self._stale = False
         self.counters: dict[str, int] = {}
 
     # --- open
 
     def open(self, key_group: int) -> Head | None:
-        """Lay the table over this key group's state; its head, or None when it has no state."""
-        self._head = head = self._read_head(key_group)
+        """Lay the table over this key group's state; its head, or None when it has no state.
+
+        State of another generation is none: it goes, and ``dropped`` is the head that it had.
+        """
+        head = self._read_head(key_group)
         self.counters = {
             "table_misses": 0,
             "tables_in_memory": 0,
             "compactions": 0,
             "checkpoint_bytes": 0,
         }
+        self.dropped = None
+        if head is not None and head.generation != self._plan.state.generation:
+            self._drop(head)
+            head = None
+        self._head = head
         cells = self._backend.reconcile(head.declarations) if head else []
         # A program that asks for its states in another order than the log has them reads the
         # log with its cells renamed, and writes a whole new one.
@@ -150,8 +145,17 @@ class GroupState:
         try:
             head = Head.decode(stored[0], key_group)
         except CorruptFrame as error:
-            raise _corrupt(self._plan, str(error), key_group) from error
+            raise corrupt_state(self._plan, str(error), HEAD_FORMAT, key_group) from error
+        except NewerFrame as error:
+            raise self._newer(error, key_group) from error
         return head
+
+    def _drop(self, head: Head) -> None:
+        for sequence in range(head.first, head.next):
+            self._log_state.removeKey((sequence,))
+        self._log_state.removeKey(HEAD)
+        self.dropped = head
+        self.counters["groups_dropped"] = 1
 
     def _map(self, private: PrivateTable, *, state: bytes | None = None) -> None:
         self._private = private
@@ -177,7 +181,15 @@ class GroupState:
                 self._backend.table, list(self._contents(head, key_group)), cells, key_group
             )
         except (CorruptFrame, state_log.DamagedLog) as error:
-            raise _corrupt(self._plan, str(error), key_group) from error
+            raise corrupt_state(self._plan, str(error), LOG_FORMAT, key_group) from error
+        except NewerFrame as error:
+            raise self._newer(error, key_group, head.flinkish) from error
+
+    def _newer(
+        self, error: NewerFrame, key_group: int, written_by: str | None = None
+    ) -> IncompatibleStateError:
+        what = f"the state of key group {key_group} of operator {self._plan.uid!r}"
+        return newer_format(error, what, written_by)
 
     def _contents(self, head: Head, key_group: int) -> Iterator[Any]:
         """The unsealed pieces of the log, in order."""
@@ -185,11 +197,12 @@ class GroupState:
         for sequence in range(head.first, head.next):
             stored = self._log_state.getValue((sequence,))
             if stored is None:
-                raise _corrupt(self._plan, f"piece {sequence} of the log is missing", key_group)
+                reason = f"piece {sequence} of the log is missing"
+                raise corrupt_state(self._plan, reason, LOG_FORMAT, key_group)
             parts.append(bytes(stored[0]))
             if not stored[1]:
                 frame = parts[0] if len(parts) == 1 else b"".join(parts)
-                yield unseal(frame, KIND_LOG, key_group, version=FORMAT_VERSION)
+                yield unseal(frame, KIND_LOG, key_group, version=LOG_FORMAT)
                 parts.clear()
 
     # --- commit
@@ -211,7 +224,8 @@ class GroupState:
             else:
                 self._publish(private, head.nonce)
             return
-        old = head or Head("", 0, 0, 0, 0, None, watermark, "[]")
+        generation = self._plan.state.generation
+        old = head or Head("", 0, 0, 0, 0, None, watermark, "[]", generation)
         new = replace(
             old,
             nonce=new_nonce(old.nonce),
@@ -227,7 +241,7 @@ class GroupState:
     def _append(self, head: Head, changes: bytes, key_group: int) -> Head:
         if self._stale or head.next == head.first:
             return self._rewrite(head, key_group)
-        frame = seal(KIND_LOG, FORMAT_VERSION, key_group, changes)
+        frame = seal(KIND_LOG, LOG_FORMAT, key_group, changes)
         settings = self._plan.state
         # Groups fill alike; different thresholds keep them from compacting in the same batch.
         factor = settings.compact_factor * (1 + key_group / self._plan.max_parallelism)
@@ -248,7 +262,7 @@ class GroupState:
         if self._backend.expire():
             state_log.commit(self._backend.table)
         whole = state_log.dump(self._backend.table, key_group)
-        frame = seal(KIND_LOG, FORMAT_VERSION, key_group, whole)
+        frame = seal(KIND_LOG, LOG_FORMAT, key_group, whole)
         for sequence in range(head.first, head.next):
             self._log_state.removeKey((sequence,))
         self.counters["checkpoint_bytes"] = len(frame)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +17,20 @@ from flinkish.common.errors import (
 from flinkish.common.output_tag import OutputTag
 from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.control_plane.attached import handle_of
-from flinkish.spark.plan import StateSettings
-from flinkish.spark.schemas import arrow_schema, key_type_name, session_time_zone
+from flinkish.spark.key_widening import KEY_FUNCTION, WIDENED_INT, described_keys
+from flinkish.spark.plan import OperatorPlan, StateSettings
+from flinkish.spark.schemas import (
+    arrow_schema,
+    key_type_name,
+    session_time_zone,
+    sql_type_name,
+)
 from flinkish.time.key_groups import UPPER_BOUND_MAX_PARALLELISM
 
 if TYPE_CHECKING:
     from flinkish.spark.data_stream import KeyedStream
 
-__all__ = ["OperatorOptions", "plan_settings", "shuffle_partitions"]
+__all__ = ["OperatorOptions", "joined_names", "plan_settings", "shuffle_partitions"]
 
 
 @dataclass(frozen=True)
@@ -82,14 +88,21 @@ def plan_settings(
         )
     name = options.uid or f"{kind}-{stream._operators + 1}"
     user = stream.to_df()
+    given = options.max_parallelism
+    types = [sql_type_name(user, key) for key in keyed._keys]
     settings = {
         "uid": name,
         "schema": arrow_schema(user.schema),
         "key_columns": keyed._keys,
-        "key_types": tuple(key_type_name(user, key) for key in keyed._keys),
+        "key_types": tuple(
+            WIDENED_INT if key in keyed._widened else key_type_name(user, key)
+            for key in keyed._keys
+        ),
+        "keys": described_keys(keyed._keys, types, keyed._widened) or KEY_FUNCTION,
         "key_selector": keyed._selector,
-        "max_parallelism": options.max_parallelism
-        or _default_key_groups(user.sparkSession, fewest_groups),
+        "max_parallelism": given or _default_key_groups(user.sparkSession, fewest_groups),
+        "groups_by_default": None if given else shuffle_partitions(user.sparkSession),
+        "named": options.uid is not None,
         "event_time": stream._event_time,
         "chained": stream._operators > 0,
         "time_zone": session_time_zone(user),
@@ -102,6 +115,23 @@ def plan_settings(
         "definition": secrets.token_hex(16),
     }
     return name, user, settings
+
+
+def joined_names(plan: OperatorPlan, before: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """The names of operators up to this one, each with what tells it from another of its name.
+
+    IllegalArgumentError for two of one name in a query: their statistics, tables on workers and
+    places on a control plane go by it.
+    """
+    names: dict[str, str] = {}
+    for found in [*before, {plan.uid: plan.definition}]:
+        for name, definition in found.items():
+            if names.setdefault(name, definition) != definition:
+                raise IllegalArgumentError(
+                    f"two operators of this query are called {name!r}; give each a name of its own "
+                    "where it is defined, with uid='...'"
+                )
+    return names
 
 
 def shuffle_partitions(spark: SparkSession) -> int:

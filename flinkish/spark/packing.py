@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,8 @@ _PACKED = pa.schema([(name, pa.int32()) for name in _NUMBERS] + [("payload", pa.
 # Rows without a key travel as a group of their own, to be counted and put where they belong.
 NULL_KEY_GROUP = -1
 
-# Of this one every task sends a row, for it to check that state and program agree.
+# Of this one every task sends a row, with rows of its own or without, for it to check that state
+# and program agree.
 SETTINGS_GROUP = -2
 
 # A task packs this much at a time: few, large payloads, and bounded memory.
@@ -71,22 +72,27 @@ def packer(plan: OperatorPlan, pack_rows: PackRows | None = None) -> Callable[[B
         context = TaskContext.get()
         part = context.partitionId() if context else 0
         sequence = 0
+        packed: list[tuple[int, int, int, int, Any]]
+        packed = [(slot_of(SETTINGS_GROUP), 0, part, 0, b"")]
         for table in _chunks(batches):
-            packed = [(slot_of(SETTINGS_GROUP), 0, part, 0, b"")] if sequence == 0 else []
             for phase, rows in _phases(plan, table):
                 for group, payload in pack_rows(plan, rows):
                     packed.append((slot_of(group), phase, part, sequence, payload))
                     sequence += 1
-            columns = zip(*packed, strict=True)
-            yield pa.record_batch(
-                [
-                    pa.array(column, kind.type)
-                    for column, kind in zip(columns, _PACKED, strict=True)
-                ],
-                schema=_PACKED,
-            )
+            yield _packed_rows(packed)
+            packed = []
+        if packed:
+            yield _packed_rows(packed)
 
     return pack
+
+
+def _packed_rows(rows: Sequence[tuple[int, int, int, int, Any]]) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    return pa.record_batch(
+        [pa.array(column, kind.type) for column, kind in zip(columns, _PACKED, strict=True)],
+        schema=_PACKED,
+    )
 
 
 def _chunks(batches: Batches) -> Iterator[pa.Table]:

@@ -54,6 +54,11 @@ class StateSettings:
     rewritten once its pieces outgrow ``compact_factor`` times the whole state (each group has
     its own factor between this and twice this, so that groups do not all compact at once) and
     ``compact_bytes``, or once there are ``compact_pieces`` of them.
+
+    ``generation`` starts an operator without the state and timers that its checkpoint has: those
+    written under another name are dropped, each key group's when it is next touched or one of its
+    timers is due, and counted as ``groups_dropped``.  Under the name that the checkpoint has
+    already nothing is dropped, so the name stays in the program; one that was left is refused.
     """
 
     table_dir: str | None = None
@@ -62,6 +67,7 @@ class StateSettings:
     compact_factor: float = 1.0
     compact_bytes: int = 256 * 1024
     compact_pieces: int = 128
+    generation: str = ""
 
     def __post_init__(self) -> None:
         to_millis(self.table_keep, "table_keep", minimum=0)
@@ -82,6 +88,10 @@ class OperatorPlan:
     operator, ``window`` one that is not, ``join`` an interval join; each runs instead of a
     function.  ``second`` is the plan of the second input, where there is one: its rows, keys and
     event time.
+
+    For the checkpoint's settings: whether the user has ``named`` the operator, the shuffle
+    partitions that ``max_parallelism`` follows from ``groups_by_default``, and the ``keys`` as
+    `described_keys`.
     """
 
     uid: str
@@ -103,6 +113,9 @@ class OperatorPlan:
     state: StateSettings = field(default_factory=StateSettings)
     control_plane: PlaneHandle | None = None
     definition: str = "batch"
+    named: bool = False
+    groups_by_default: int | None = None
+    keys: Any = None
     vector: VectorPlan | None = None
     window: WindowDefinition | None = None
     join: JoinDefinition | None = None

@@ -10,11 +10,11 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from flinkish.common.durations import to_millis
 from flinkish.common.elements import MIN_TIMESTAMP
+from flinkish.spark.checkpoint_settings import check_settings
 from flinkish.spark.group_state import (
     PIECE_SCHEMA,
     SEQUENCE_SCHEMA,
     GroupState,
-    check_settings,
 )
 from flinkish.spark.operator_run import OperatorRun
 from flinkish.spark.packing import NULL_KEY_GROUP, SETTINGS_GROUP
@@ -50,7 +50,8 @@ class KeyGroupProcessor(StatefulProcessor):
         """All rows of one key group in this batch."""
         key_group = group_at(key[0])
         if key_group == SETTINGS_GROUP:
-            check_settings(self._plan, self._log)
+            if check_settings(self._plan, self._log):
+                self._call_back(timerValues)
             return
         # Payloads of several tasks come in no order; with this one, a batch that is run again
         # gives the same output.
@@ -72,9 +73,23 @@ class KeyGroupProcessor(StatefulProcessor):
         """The Spark timer of a key group has expired."""
         # A group that had rows has fired its timers before them.
         key_group = group_at(key[0])
-        if key_group not in self._done:
+        if key_group == SETTINGS_GROUP:
+            check_settings(self._plan, self._log)
+            self._call_back(timerValues)
+        elif key_group not in self._done:
             for result in self._call(self._opened(), key_group, timerValues, (), ()):
                 yield Row(**result.to_dict())
+
+    def _call_back(self, times: Any) -> None:
+        """Have Spark call for the settings once its clock has moved.
+
+        A batch without data has no tasks that would send a row of SETTINGS_GROUP, yet fires
+        timers.  It runs because the clock has moved, so this timer is due in each.
+        """
+        if self._plan.processing_time:
+            self._handle.registerTimer(times.getCurrentProcessingTimeInMs() + 1)
+        elif self._plan.has_watermark:
+            self._handle.registerTimer(times.getCurrentWatermarkInMs() + 1)
 
     def close(self) -> None:
         """The task is at its end."""
@@ -123,7 +138,9 @@ class KeyGroupProcessor(StatefulProcessor):
             results = run.take_outputs(BEFORE_WATERMARK)
             run.process(after)
             results += run.take_outputs(AFTER_WATERMARK)
-            timer = self._spark_timer(run, head.timer if head else None, spark_watermark, now)
+            # The timer of dropped state is as good as any.
+            known = head or self._state.dropped
+            timer = self._spark_timer(run, known.timer if known else None, spark_watermark, now)
             self._state.commit(timer, watermark)
         except BaseException as error:
             run.fail(error, key_group)

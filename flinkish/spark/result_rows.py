@@ -22,6 +22,7 @@ COUNTERS = (
     "tables_in_memory",
     "compactions",
     "checkpoint_bytes",
+    "groups_dropped",
 )
 
 

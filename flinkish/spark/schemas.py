@@ -39,6 +39,7 @@ __all__ = [
     "key_type_name",
     "output_schema",
     "session_time_zone",
+    "sql_type_name",
 ]
 
 # How a key column hashes: Flink's type for Spark's (see flinkish.time.assign_to_key_group).
@@ -137,3 +138,8 @@ def key_columns(frame: DataFrame, names: Sequence[str]) -> None:
 def key_type_name(frame: DataFrame, name: str) -> str | None:
     """As what Java type a key column hashes; None where the value says it."""
     return _KEY_TYPES[type(_field(frame, name).dataType)]
+
+
+def sql_type_name(frame: DataFrame, name: str) -> str:
+    """The type of a column as users write it."""
+    return _field(frame, name).dataType.simpleString()

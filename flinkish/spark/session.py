@@ -13,14 +13,16 @@ from flinkish.common.errors import IllegalStateError, MissingDependencyError
 
 __all__ = ["SETTINGS", "check_dependencies", "check_session", "configure"]
 
+_FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
-# What `configure` sets.  The first is required, the others make batches cheaper.
+# What `configure` sets.  The provider and the format are required, the others make batches cheaper.
 SETTINGS = {
     _PROVIDER: "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     # A batch writes what it changed, not a snapshot of RocksDB.
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+    # Names files of state by the attempt that wrote them, so that a late one replaces none.
+    _FORMAT: "2",
     # Counting rows makes every write read first.
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
 }
@@ -61,6 +63,13 @@ def check_session(spark: SparkSession) -> None:
         raise IllegalStateError(
             f"keyed operators need Spark's RocksDB state store, and {_PROVIDER} is {provider!r}; "
             "call flinkish.spark.configure(spark) before the query is defined"
+        )
+    version = spark.conf.get(_FORMAT, "1") or "1"
+    if int(version) < 2:
+        raise IllegalStateError(
+            f"keyed operators need Spark's state checkpoints in format 2, and {_FORMAT} is "
+            f"{version}: in format 1 two attempts of a task write the same files; call "
+            "flinkish.spark.configure(spark) before the query is defined"
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 
 import pyarrow as pa
 
@@ -32,6 +32,12 @@ class VectorPlan:
     spec: WindowSpec
     aggregates: tuple[BuiltInAggregate, ...]
     late_tag: OutputTag | None = None
+
+    @property
+    def windows(self) -> str:
+        """Which windows there are, without how long they take late elements."""
+        spec = replace(self.spec, lateness=0)
+        return ", ".join(f"{name} {value} ms" for name, value in asdict(spec).items() if value)
 
     @property
     def combines(self) -> bool:

@@ -22,7 +22,7 @@ from typing import Any
 
 import pyarrow.fs as pafs
 
-from flinkish._core.codec import CorruptFrame, frame_header, seal, unseal
+from flinkish._core.codec import CorruptFrame, NewerFrame, frame_header, seal, unseal
 from flinkish.common.errors import (
     ArgumentTypeError,
     CheckpointStorageError,
@@ -31,6 +31,7 @@ from flinkish.common.errors import (
     UnsupportedOperationError,
 )
 from flinkish.common.file_systems import file_system_of
+from flinkish.common.formats import newer_format, writer
 
 __all__ = [
     "CheckpointStorage",
@@ -142,7 +143,7 @@ class FileSystemCheckpointStorage(CheckpointStorage):
             seal(KIND_STATE, FORMAT_VERSION, number, blob)
             for number, blob in enumerate(state.values())
         ]
-        manifest = {
+        manifest = writer() | {
             "checkpoint_id": checkpoint_id,
             "states": [(name, len(frame)) for name, frame in zip(state, frames, strict=True)],
         }
@@ -188,14 +189,19 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         """The newest checkpoint that is whole; None when there never was one.
 
         One that is damaged is passed over with a DamagedCheckpointWarning that names it.
-        CorruptStateError when there are checkpoints and none can be read: starting without
-        state would lose it in silence.
+        CorruptStateError when there are checkpoints and none can be read, and
+        IncompatibleStateError when a later flinkish wrote the newest that is whole: starting
+        without state would lose it in silence.
         """
         found = sorted(self._checkpoints(), reverse=True)
         reasons = []
         for checkpoint_id in found:
             try:
                 loaded = self._load(checkpoint_id)
+            except NewerFrame as error:
+                raise newer_format(
+                    error, f"checkpoint {checkpoint_id} in {self._path!r}"
+                ) from error
             except (CorruptFrame, OSError) as error:
                 reasons.append(f"checkpoint {checkpoint_id}: {error}")
                 continue

@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from flinkish._core.codec import CorruptFrame, frame_header, seal, unseal
+from flinkish._core.codec import CorruptFrame, NewerFrame, frame_header, seal, unseal
 from flinkish.common.elements import StreamElement, StreamRecord, Watermark, WatermarkStatus
 from flinkish.common.errors import CorruptStateError, SerializationError
+from flinkish.common.formats import newer_format
 from flinkish.common.futures import complete, fail, shared_future
 
 __all__ = ["InFlightElements", "TaskSnapshot"]
@@ -45,15 +46,22 @@ class TaskSnapshot:
 
     @classmethod
     def from_bytes(cls, state: bytes) -> TaskSnapshot:
-        """From bytes; those that are no frame of ours are an operator's.  CorruptStateError."""
+        """From bytes; those that are no frame of ours are an operator's.
+
+        CorruptStateError; IncompatibleStateError for those of a later flinkish.
+        """
         try:
             sealed = frame_header(state[:_HEADER]).kind == KIND_TASK
         except CorruptFrame:
             sealed = False
+        except NewerFrame as error:
+            raise newer_format(error, "the state of the task") from error
         if not sealed:
             return cls(state)
         try:
             return cls(*pickle.loads(unseal(state, KIND_TASK, 0, version=FORMAT_VERSION)))
+        except NewerFrame as error:
+            raise newer_format(error, "the state of the task") from error
         except CorruptFrame as error:
             raise CorruptStateError(
                 f"the state of the task is damaged: {error}", version=FORMAT_VERSION

@@ -50,7 +50,8 @@ UPPER_BOUND_MAX_PARALLELISM = 1 << 15
 
 KeyType: TypeAlias = TypeInformation | str | Sequence[Any] | None
 """What says of which Java type a key is: ``Types.LONG()``, a name such as ``"long"``, ``"int"``
-or Spark's ``"bigint"``, a tuple or list of these for a tuple key, or None."""
+or Spark's ``"bigint"``, a tuple or list of these for a tuple key, or None.  ``"int|long"`` is an
+int where 32 bits hold the value, else a long: keys that were ints before they were longs."""
 
 FloorKeyType: TypeAlias = "str | list[FloorKeyType] | None"
 

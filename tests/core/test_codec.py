@@ -15,6 +15,7 @@ from flinkish._core.codec import (
     CorruptFrame,
     CorruptPayload,
     FrameHeader,
+    NewerFrame,
     frame_header,
     group_rows,
     pack_groups,
@@ -274,10 +275,8 @@ def reseal(blob: bytes, **changes: int | bytes) -> bytes:
     ("changes", "reason", "found", "needed"),
     [
         ({"magic": b"FLKT"}, "magic", "b'FLKT'", "b'FLKS'"),
-        ({"layout": 2}, "layout", "2", "1, all that this version reads"),
-        ({"flags": 2}, "flags", "2", "0 or 1"),
+        ({"layout": 0}, "layout", "0", "1"),
         ({"kind": 4}, "kind", "4", "3"),
-        ({"version": 8}, "version", "8", "7"),
         ({"key_group": 13}, "key group", "13", "12"),
         ({"size": 4}, "body", "3 bytes", "4 bytes"),
     ],
@@ -294,6 +293,28 @@ def test_foreign_frames_are_named(
     assert f"state bytes refused, {reason}: found {found}, needed {needed}" in text
     for part in ("magic", "layout", "version", "key group", "header checksum", "body checksum"):
         assert part in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "newest"), [({"layout": 2}, 1), ({"flags": 2}, 1), ({"version": 8}, 7)]
+)
+def test_a_newer_frame_is_not_called_damaged(changes: dict[str, int], newest: int) -> None:
+    ((what, found),) = changes.items()
+    blob = reseal(seal(3, 7, 12, b"abc"), **changes)
+    with pytest.raises(NewerFrame, match="whole, and a later version wrote them") as caught:
+        unseal(blob, 3, 12, version=7)
+    error = caught.value
+    assert not isinstance(error, CorruptFrame)
+    assert (error.what, error.found, error.newest) == (what, found, newest)
+    if what == "version":
+        assert error.contents is not None
+        assert bytes(error.contents) == b"abc"
+        with pytest.raises(CorruptFrame):
+            unseal(blob[:-1] + b"d", 3, 12, version=7)  # damage is damage, however new
+
+
+def test_older_versions_are_read() -> None:
+    assert bytes(unseal(seal(3, 6, 12, b"abc"), 3, 12, version=7)) == b"abc"
 
 
 def test_a_wrong_checksum_is_shown_beside_the_computed_one() -> None:

@@ -47,6 +47,8 @@ WITHOUT_SPARK = (
     "test_plane_runs.py",
     "test_source_run.py",
     "test_group_state.py",
+    "test_checkpoint_formats.py",
+    "test_checkpoint_settings.py",
     "test_processor.py",
     "test_state_tables.py",
     "test_table_files.py",

@@ -125,10 +125,7 @@ class FakeSpark:
     ) -> list[Any]:
         processor = KeyGroupProcessor(operator)
         processor.init(self)  # type: ignore[arg-type]
-        times = SimpleNamespace(
-            getCurrentWatermarkInMs=lambda: watermark,
-            getCurrentProcessingTimeInMs=lambda: self.clock,
-        )
+        times = self.times(watermark)
         results: list[Any] = []
         columns = zip(*rows, strict=True) if rows else ([], [], [])
         key, n, at = (list(column) for column in columns)
@@ -150,6 +147,13 @@ class FakeSpark:
                 self.current["timers"].discard(at)
         processor.close()
         return results
+
+    def times(self, watermark: int) -> Any:
+        """The times of a batch, as Spark hands them over."""
+        return SimpleNamespace(
+            getCurrentWatermarkInMs=lambda: watermark,
+            getCurrentProcessingTimeInMs=lambda: self.clock,
+        )
 
     def _enter(self, group: int) -> None:
         fresh: dict[str, Any] = {"timers": set(), "log": {}}

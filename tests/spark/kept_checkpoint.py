@@ -17,12 +17,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from flinkish.common import Time, Types
 from flinkish.functions import KeyedProcessFunction
 from flinkish.functions.aggregates import Count, Sum
-from flinkish.spark import ProcessedStream
+from flinkish.spark import KeyedStream, ProcessedStream
 from flinkish.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from flinkish.windowing import TumblingEventTimeWindows
 from tests.spark.sessions import LOCAL, session
@@ -30,7 +30,7 @@ from tests.spark.support import GROUPS, Source, run, settings, timed
 
 ARCHIVE = Path(__file__).with_name("checkpoints_0.1.0.tar.gz")
 SCHEMA = "id int, n bigint, ts timestamp"
-OUT = "id int, count bigint, tags string, seen string"
+OUT = "id bigint, count bigint, tags string, seen string"
 IDS = (-7, -1, 0, 3, 8, -2_000_000_000)
 
 
@@ -59,24 +59,46 @@ class Kept(KeyedProcessFunction):
         return key, self.count.value(), repr(tags), repr(list(self.seen.get()))
 
 
-def process(source: Source, tables: Path | None, **others: Any) -> ProcessedStream:
-    keyed = timed(source.stream()).key_by("id")
+class Filtered(Source):
+    """A source whose rows get no further than its first task."""
+
+    def stream(self) -> DataFrame:
+        return super().stream().where("n < 0")
+
+
+def keyed_by_id(source: Source, widened_from: str | None) -> KeyedStream:
+    options = {} if widened_from is None else {"widened_from": widened_from}
+    return timed(source.stream()).key_by("id", **options)
+
+
+def process(
+    source: Source,
+    tables: Path | None,
+    widened_from: str | None = None,
+    function: KeyedProcessFunction | None = None,
+    **others: Any,
+) -> ProcessedStream:
+    keyed = keyed_by_id(source, widened_from)
     others = {"uid": "kept", "max_parallelism": GROUPS, "state": settings(tables)} | others
-    return keyed.process(Kept(), schema=OUT, **others)
+    return keyed.process(function or Kept(), schema=OUT, **others)
 
 
-def windows(source: Source, tables: Path | None) -> ProcessedStream:
+def windows(
+    source: Source, tables: Path | None, widened_from: str | None = None
+) -> ProcessedStream:
     """Windows by columns."""
-    keyed = timed(source.stream()).key_by("id")
+    keyed = keyed_by_id(source, widened_from)
     windowed = keyed.window(
         TumblingEventTimeWindows.of(Time.seconds(20)), max_parallelism=4, state=settings(tables)
     )
     return windowed.aggregate([Count(), Sum("n")])
 
 
-def reduced(source: Source, tables: Path | None) -> ProcessedStream:
+def reduced(
+    source: Source, tables: Path | None, widened_from: str | None = None
+) -> ProcessedStream:
     """Windows row by row."""
-    keyed = timed(source.stream()).key_by("id")
+    keyed = keyed_by_id(source, widened_from)
     windowed = keyed.window(
         TumblingEventTimeWindows.of(Time.seconds(20)), max_parallelism=4, state=settings(tables)
     )
@@ -92,7 +114,7 @@ def rows(n: int, at: int, ids: tuple[int, ...] = IDS) -> list[dict[str, Any]]:
 
 
 def unpack(root: Path) -> None:
-    """Put the kept checkpoints there, and tell Spark, which remembers where files of its own lay."""
+    """Put the kept checkpoints there; Spark remembers where files of its own lay."""
     with tarfile.open(ARCHIVE) as archive:
         archive.extractall(root, filter="data")
     for file in root.glob("*/state/0/_metadata/**/*"):

@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from flinkish._core import codec
 from flinkish._core.state_table import StateTable
 from flinkish.common import Row, Types
 from flinkish.common.elements import MIN_TIMESTAMP
@@ -23,7 +22,8 @@ from flinkish.datastream.state import (
     ValueStateDescriptor,
 )
 from flinkish.spark import group_state
-from flinkish.spark.group_state import GroupState, check_settings
+from flinkish.spark.checkpoint_settings import check_settings
+from flinkish.spark.group_state import GroupState
 from flinkish.spark.plan import OperatorPlan
 from flinkish.spark.tables import TableFiles
 from flinkish.state.backend import KeyedStateBackend, StateDeclaration
@@ -293,15 +293,6 @@ def test_the_state_of_another_key_group_is_refused(tmp_path: Path) -> None:
     other.spark = store.spark
     with pytest.raises(CorruptStateError, match="key group"):
         other.program(COUNT).open()
-
-
-def test_another_format_is_refused(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    store.program(COUNT).set(x=7)
-    head = codec.seal(group_state.KIND_HEAD, 9, store.key_group, b"[9]")
-    store.spark["log"][group_state.HEAD] = (head, False)
-    with pytest.raises(CorruptStateError, match="version: found 9, needed 1"):
-        store.program(COUNT).open()
 
 
 def test_a_damaged_head_is_refused(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from flinkish.functions.aggregates import BuiltInAggregate, BuiltInAggregates
 from flinkish.operators.broadcast import KeyedBroadcast, NonKeyedBroadcast
 from flinkish.operators.grouped_reduce import GroupedReduce
 from flinkish.spark.group_state import HEAD, corrupt_state
-from flinkish.spark.key_widening import same_keys, widening
+from flinkish.spark.key_widening import same_keys, shown_keys, widening
 from flinkish.spark.plan import OperatorPlan
 
 __all__ = ["KIND_SETTINGS", "SETTINGS_FORMAT", "check_settings", "settings_of"]
@@ -183,7 +183,7 @@ def _incompatible(
 
 def _shown(value: Any) -> str:
     if isinstance(value, list) and value and isinstance(value[0], dict):
-        return "(" + ", ".join(f"{one['name']} {one['type']}" for one in value) + ")"
+        return shown_keys(value)
     return str(value)
 
 

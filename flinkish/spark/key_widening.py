@@ -17,6 +17,7 @@ __all__ = [
     "WIDENED_INT",
     "described_keys",
     "same_keys",
+    "shown_keys",
     "widened_columns",
     "widening",
 ]
@@ -77,6 +78,15 @@ def _form(kind: str) -> str:
         # Numbers of one scale are equal however many digits there may be.
         return f"decimal of scale {kind.rstrip(')').split(',')[1]}"
     return kind
+
+
+def shown_keys(keys: Sequence[Mapping[str, str]]) -> str:
+    """Described keys as an error shows them."""
+    told = [
+        f"{one['name']} {one['type']}" + (" widened from int" if one["form"] == _WIDENED else "")
+        for one in keys
+    ]
+    return f"({', '.join(told)})"
 
 
 def same_keys(was: Any, now: Any) -> bool:

@@ -105,7 +105,7 @@ REFUSED = {
         {"keys": keys("id bigint", widened=("id",))},
         {"keys": keys("id bigint")},
         "keys",
-        "widened_from='int'",
+        r"=\(id bigint widened from int\), .* has \(id bigint\); .*widened_from='int'",
     ),
     "narrow again": (
         {"keys": keys("id bigint", widened=("id",))},

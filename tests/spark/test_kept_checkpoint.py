@@ -48,12 +48,12 @@ def test_state_and_timers_of_a_function(spark: SparkSession, kept: Path, wide: b
     assert outcome.statistics["timers_fired"] == 2 * len(IDS)
 
     # From now on the checkpoint knows how its keys hash.
-    source = Filtered(spark, kept.parent / "more", WIDE)
-    source.add(rows(5, 31))
+    source = Filtered(spark, kept.parent / "in", WIDE)
+    source.batches += [[], []]
+    source.add(rows(5, 32, (-7, new)))
     with pytest.raises(StreamingQueryException, match=r"IncompatibleStateError.*keys"):
         run(QUERIES["process"](source, None, None), kept / "process")
-    again = Source(spark, kept.parent / "again", WIDE)
-    again.add(rows(5, 32, (-7, new)))
+    again = Source(spark, kept.parent / "in", WIDE)
     last = run(QUERIES["process"](again, kept.parent / "tables", "int"), kept / "process")
     assert {row[:2] for row in last.rows()} == {(-7, 4), (new, 2)}
 

@@ -1,3 +1,4 @@
+# cython: freethreading_compatible=True
 """Delayed operations; described in ``delayed.pxd``."""
 
 from functools import partial

@@ -1,3 +1,4 @@
+# cython: freethreading_compatible=True
 """The lock of a delayed operation; described in ``delayed_lock.pxd``."""
 
 cimport cython

@@ -1,3 +1,4 @@
+# cython: freethreading_compatible=True
 """A set of ids by hash in one segment; described in ``id_set.pxd``."""
 
 from libc.string cimport memcpy, memset

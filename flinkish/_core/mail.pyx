@@ -1,3 +1,4 @@
+# cython: freethreading_compatible=True
 """Mails; described in ``mail.pxd``."""
 
 cimport cython

@@ -1,3 +1,4 @@
+# cython: freethreading_compatible=True
 """Which mail comes next; described in ``mail_lanes.pxd``."""
 
 from libc.errno cimport EOVERFLOW

@@ -1,3 +1,4 @@
+# cython: freethreading_compatible=True
 """The queue of a mailbox: many threads put, one takes."""
 
 from cpython.exc cimport PyErr_CheckSignals

@@ -1,3 +1,4 @@
+# cython: freethreading_compatible=True
 """The lock of a mailbox, its owner, and who has it to himself."""
 
 from cpython.exc cimport PyErr_CheckSignals

@@ -1,3 +1,4 @@
+# cython: freethreading_compatible=True
 # cython: nonecheck=True
 # (A field that no `__init__` has filled holds None, which has no C fields.)
 """The loop of the mailbox thread, and the executors that hand work to it."""

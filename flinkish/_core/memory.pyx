@@ -1,3 +1,4 @@
+# cython: freethreading_compatible=True
 """Growable segments of flat memory, on the heap or over a mapped file."""
 
 import os

@@ -1,3 +1,4 @@
+# cython: freethreading_compatible=True
 """Rows: what user functions are called with and may return."""
 
 from enum import Enum

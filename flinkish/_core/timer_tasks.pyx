@@ -1,3 +1,4 @@
+# cython: freethreading_compatible=True
 # cython: nonecheck=True
 # (A field that no `__init__` has filled holds None, which has no C fields.)
 """Timer tasks and the timer that holds them; described in ``timer_tasks.pxd``."""

@@ -1,3 +1,4 @@
+# cython: freethreading_compatible=True
 """Timeouts by the million: a hierarchical timing wheel."""
 
 cimport cython

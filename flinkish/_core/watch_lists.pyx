@@ -1,3 +1,4 @@
+# cython: freethreading_compatible=True
 """Watch lists and their timer; described in ``watch_lists.pxd``."""
 
 from functools import partial

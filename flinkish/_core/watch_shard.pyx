@@ -1,3 +1,4 @@
+# cython: freethreading_compatible=True
 """One of the shards of the watch lists; described in ``watch_shard.pxd``."""
 
 cimport cython

@@ -1,3 +1,4 @@
+# cython: freethreading_compatible=True
 """A hierarchical timing wheel in flat memory: add, cancel, advance.
 
 The layout, the invariants and the calls are described in ``wheel.pxd``.

@@ -1,3 +1,4 @@
+# cython: freethreading_compatible=True
 """What the methods of a timing wheel take, read and checked."""
 
 from cpython.buffer cimport (

@@ -1,3 +1,4 @@
+# cython: freethreading_compatible=True
 """Whether a timing wheel is as `wheel.pxd` says: for tests."""
 
 from libc.stdint cimport int32_t, uint32_t, uint64_t

@@ -1,3 +1,4 @@
+# cython: freethreading_compatible=True
 """The clock of a timing wheel: timers come down the levels and out."""
 
 from libc.errno cimport ENOMEM

@@ -87,7 +87,7 @@ class StateDeclaration:
         return asdict(self)
 
     def __str__(self) -> str:
-        return f"{self.kind} state of {self.type}{' with a time to live' if self.ttl else ''}"
+        return f"{self.kind} of {self.type}{' with a time to live' if self.ttl else ''}"
 
 
 class KeyedStateBackend:
@@ -157,8 +157,8 @@ class KeyedStateBackend:
             else:
                 where, remedy = "earlier in this program", "or declare it once"
             raise StateMigrationError(
-                f"the state {declaration.name!r} is a {was} {where}, and a {now} in this program; "
-                f"give the new state another name, {remedy}",
+                f"the state {declaration.name!r} was declared as {was} {where}, and this program "
+                f"declares it as {now}; give the new state another name, {remedy}",
                 setting=declaration.name,
                 was=was.to_dict(),
                 now=now.to_dict(),

@@ -80,7 +80,7 @@ def test_a_descriptor_of_another_kind_is_refused() -> None:
 def test_a_name_with_two_meanings_is_refused() -> None:
     found = context()
     found.get_state(ValueStateDescriptor("s", Types.LONG()))
-    with pytest.raises(StateMigrationError, match="value state of Long earlier in this program"):
+    with pytest.raises(StateMigrationError, match="as value of Long earlier in this program"):
         found.get_list_state(ListStateDescriptor("s", Types.LONG()))
     with pytest.raises(StateMigrationError):
         found.get_state(ValueStateDescriptor("s", Types.STRING()))
@@ -185,7 +185,7 @@ def test_a_state_that_changed_its_kind_or_expiry_is_refused() -> None:
     for function, differing in ((OtherKind(), {"kind", "type"}), (Expires(), {"ttl"})):
         harness = restarted(Script(), function)
         with pytest.raises(
-            StateMigrationError, match=r"is a value state of .* in the checkp"
+            StateMigrationError, match=r"declared as value of .* in the che"
         ) as caught:
             harness.open()
         assert caught.value.setting == "value"

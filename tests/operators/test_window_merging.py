@@ -302,5 +302,8 @@ def test_windows_that_merge_are_not_taken_for_those_that_do_not() -> None:
         (TumblingEventTimeWindows.of(2), lambda b: b.aggregate(Gather())),
     ):
         other = KeyedOneInputStreamOperatorTestHarness(keeps(Builder(assigner)), lambda v: v[0])
-        with other, pytest.raises(IncompatibleStateError, match="'window-contents' is declared"):
+        with (
+            other,
+            pytest.raises(IncompatibleStateError, match="'window-contents' was declared as"),
+        ):
             other.initialize_state(kept)

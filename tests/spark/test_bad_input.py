@@ -256,5 +256,5 @@ def test_a_checkpoint_of_another_program(spark: SparkSession, tmp_path: Path) ->
     start()
     with pytest.raises(StreamingQueryException, match="max_parallelism=16, this program has 17;"):
         start(max_parallelism=17)
-    with pytest.raises(StreamingQueryException, match="'n' is a value state of Long in the"):
+    with pytest.raises(StreamingQueryException, match="'n' was declared as value of Long in"):
         start(Types.STRING())

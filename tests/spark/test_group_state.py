@@ -240,7 +240,7 @@ def test_another_state_of_the_same_name_is_refused(tmp_path: Path, other: StateD
     assert caught.value.setting == "count"
     assert caught.value.was == StateDeclaration.of(COUNT).to_dict()
     assert caught.value.now == StateDeclaration.of(other).to_dict()
-    assert f"is a {StateDeclaration.of(COUNT)} in the checkpoint" in str(caught.value)
+    assert f"was declared as {StateDeclaration.of(COUNT)} in the checkpoint" in str(caught.value)
     assert store.head == before
     assert store.program(COUNT).get("x") == [[7]]
 

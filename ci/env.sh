@@ -6,6 +6,7 @@
 #
 # Afterwards `python`, `pytest` and the rest are those of the environment, ROOT is the checkout
 # and ROOM a directory from which the tests see the installed package and not the checkout's.
+# ENVIRONMENT_NAME names an environment beside the usual one, for jobs with other releases of packages.
 # FLINKISH_PYTHON names the Python to use; without it the first of 3.11, 3.12, 3.13 and 3.10.
 # shellcheck shell=bash
 
@@ -174,7 +175,7 @@ environment() {
     need_python
     need_compiler
     version=$(version_of "$BASE_PYTHON")
-    VENV=$ROOT/.venv/py$version
+    VENV=$ROOT/.venv/py$version${ENVIRONMENT_NAME:+-$ENVIRONMENT_NAME}
     ROOM=$VENV/room
     WORKSHOP=$ROOT/.venv/build-$version
     mkdir -p "$ROOT/.venv"

@@ -147,3 +147,35 @@ def test_no_file_is_too_long() -> None:
     long = {name: length for name, length in lengths.items() if length > LONGEST}
     assert not long, f"longer than {LONGEST} lines, so split: {long}"
     assert len((ROOT / "setup.py").read_text().splitlines()) <= 80
+
+
+EXPORTED = {"pyspark", "pyspark.errors"} | {
+    f"pyspark.sql{part}" for part in ("", ".functions", ".types", ".streaming", ".datasource")
+}
+HIDDEN = re.compile(r"_sc|_jdf|_jvm|_jsc|_jsparkSession|_jconf|_jsdf|_jq|_jc|pythonExec|_session")
+
+
+def test_what_spark_does_not_promise_is_used_in_one_file() -> None:
+    """There each use says on which releases it was run."""
+    found = []
+    for path in (PACKAGE / "spark").rglob("*.py"):
+        if path.name == "internals.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pyspark"):
+                names = {alias.name for alias in node.names}
+                if node.module not in EXPORTED or "cloudpickle" in names:
+                    found.append(f"{name_of(path)}:{node.lineno} imports from {node.module}")
+            elif isinstance(node, ast.Import):
+                names = {alias.name for alias in node.names}
+                found += [
+                    f"{name_of(path)}:{node.lineno} imports {name}"
+                    for name in names
+                    if name.split(".")[0] in ("pyspark", "py4j") and name not in EXPORTED
+                ]
+            attribute = node.attr if isinstance(node, ast.Attribute) else None
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                attribute = node.value  # of getattr
+            if attribute is not None and HIDDEN.fullmatch(attribute):
+                found.append(f"{name_of(path)}:{node.lineno} names {attribute}")
+    assert not found, "belongs into flinkish/spark/internals.py:\n" + "\n".join(found)

@@ -27,8 +27,9 @@ from flinkish.spark.async_stamps import Stamped
 from flinkish.spark.call_layers import ledger_layer
 from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.control_plane.attached import handle_of
+from flinkish.spark.internals import arrow_schema
 from flinkish.spark.pickling import check_picklable
-from flinkish.spark.schemas import arrow_schema, output_schema, session_time_zone
+from flinkish.spark.schemas import output_schema, session_time_zone
 from flinkish.spark.task_plan import SideOutput
 from flinkish.spark.tasks import Schema, TaskResults
 

@@ -23,6 +23,7 @@ from flinkish.functions import AsyncRetryStrategy
 from flinkish.spark.async_layers import CallLayer
 from flinkish.spark.ledger import LedgerLayer, ResumeLedger
 from flinkish.spark.limits import Concurrency, Rate
+from flinkish.spark.session import context_of, driver_host
 
 if TYPE_CHECKING:
     from flinkish.spark.limits.endpoint import LimitServer
@@ -92,13 +93,8 @@ class _Final:
 
 def _driver(frame: DataFrame) -> str | None:
     """The host at which workers reach this process; None for a client of Spark Connect."""
-    context = getattr(frame.sparkSession, "_sc", None)
-    if context is None:
-        return None
-    if context.master.startswith("local"):
-        return "127.0.0.1"
-    host: str = context.getConf().get("spark.driver.host")
-    return host
+    context = context_of(frame.sparkSession)
+    return None if context is None else driver_host(context)
 
 
 def _parallelism(frame: DataFrame, *limits: Rate | Concurrency | None) -> int:

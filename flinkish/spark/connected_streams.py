@@ -19,10 +19,11 @@ from flinkish.functions import KeyedCoProcessFunction
 from flinkish.operators.interval_join import JoinDefinition
 from flinkish.operators.two_input import check_function
 from flinkish.spark.control_plane import ControlPlane
+from flinkish.spark.internals import arrow_schema
 from flinkish.spark.options import OperatorOptions, plan_settings
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.plan import OperatorPlan, StateSettings
-from flinkish.spark.schemas import arrow_schema, output_schema
+from flinkish.spark.schemas import output_schema
 from flinkish.spark.windowed_stream import Declared
 
 if TYPE_CHECKING:

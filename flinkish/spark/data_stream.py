@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, overload
 
 from pyspark.sql import DataFrame
-from pyspark.sql.streaming import StreamingQuery
-from pyspark.sql.streaming.readwriter import DataStreamWriter
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 from pyspark.sql.types import StructField, StructType, TimestampType
 
 from flinkish.common.errors import (
@@ -29,12 +28,12 @@ from flinkish.spark.broadcast_streams import (
 from flinkish.spark.chosen_keys import chosen_keys
 from flinkish.spark.connected_streams import ConnectedStreams, IntervalJoin
 from flinkish.spark.control_plane import ControlPlane
+from flinkish.spark.internals import arrow_schema
 from flinkish.spark.operator_results import OperatorResults, run_operator, take_output
 from flinkish.spark.options import OperatorOptions, joined_names, plan_settings
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.plan import EVENT_TIME, MAIN, OperatorPlan, StateSettings
 from flinkish.spark.schemas import (
-    arrow_schema,
     event_time_column,
     output_schema,
 )

@@ -11,11 +11,11 @@ from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from flinkish.common.errors import IllegalStateError
 from flinkish.spark.batch import run_batch
+from flinkish.spark.internals import arrow_schema
 from flinkish.spark.packing import PACKED_SCHEMA, packer, unpacker
 from flinkish.spark.plan import EVENT_TIME, PHASE, OperatorPlan
 from flinkish.spark.processor import KeyGroupProcessor
 from flinkish.spark.result_rows import COUNTERS, results_schema
-from flinkish.spark.schemas import arrow_schema
 from flinkish.spark.session import check_session
 from flinkish.spark.two_inputs import packer_of_input
 from flinkish.spark.vector_packing import pack_rows_of

@@ -23,10 +23,10 @@ from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.metrics import MetricGroup
 from flinkish.operators.runtime_context import KeyedRuntimeContext
+from flinkish.spark.internals import arrow_schema
 from flinkish.spark.packing import NULL_KEY_GROUP, write_payload
 from flinkish.spark.plan import AFTER_WATERMARK, EVENT_TIME, KEY, MAIN, OperatorPlan
 from flinkish.spark.result_rows import COUNTERS, Result
-from flinkish.spark.schemas import arrow_schema
 from flinkish.spark.task_encoders import RowEncoder
 from flinkish.spark.type_mapping import row_schema
 from flinkish.state.backend import KeyedStateBackend

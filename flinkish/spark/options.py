@@ -17,14 +17,10 @@ from flinkish.common.errors import (
 from flinkish.common.output_tag import OutputTag
 from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.control_plane.attached import handle_of
+from flinkish.spark.internals import arrow_schema
 from flinkish.spark.key_widening import KEY_FUNCTION, WIDENED_INT, described_keys
 from flinkish.spark.plan import OperatorPlan, StateSettings
-from flinkish.spark.schemas import (
-    arrow_schema,
-    key_type_name,
-    session_time_zone,
-    sql_type_name,
-)
+from flinkish.spark.schemas import key_type_name, session_time_zone, sql_type_name
 from flinkish.time.key_groups import UPPER_BOUND_MAX_PARALLELISM
 
 if TYPE_CHECKING:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from pyspark import cloudpickle
-
 from flinkish.common.errors import SerializationError
+from flinkish.spark.internals import dumps
 
 __all__ = ["check_picklable"]
 
 _DEPTH = 6
-_dumps: Callable[[Any], bytes] = cloudpickle.dumps
 
 
 def check_picklable(function: Any, what: str) -> None:
@@ -30,7 +27,7 @@ def check_picklable(function: Any, what: str) -> None:
 
 def _failure(value: Any) -> Exception | None:
     try:
-        _dumps(value)
+        dumps(value)
     except Exception as error:
         return error
     return None

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import tzinfo
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     BinaryType,
     BooleanType,
@@ -33,7 +31,6 @@ from flinkish.spark.time_zones import time_zone_of
 from flinkish.spark.type_mapping import row_schema
 
 __all__ = [
-    "arrow_schema",
     "event_time_column",
     "key_columns",
     "key_type_name",
@@ -58,11 +55,6 @@ _KEY_TYPES: dict[type[DataType], str | None] = {
     TimestampNTZType: None,
     DecimalType: None,
 }
-
-
-def arrow_schema(schema: StructType) -> pa.Schema:
-    """The Arrow schema in which Spark exchanges such rows with Python; timestamps in UTC."""
-    return to_arrow_schema(schema, timezone="UTC")
 
 
 def session_time_zone(frame: DataFrame) -> tzinfo:

@@ -7,11 +7,20 @@ import importlib.metadata
 import os
 import sys
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from flinkish.common.errors import IllegalStateError, MissingDependencyError
+from flinkish.spark.internals import use_python
 
-__all__ = ["SETTINGS", "check_dependencies", "check_session", "configure"]
+__all__ = [
+    "SETTINGS",
+    "check_dependencies",
+    "check_session",
+    "configure",
+    "context_of",
+    "driver_host",
+]
 
 _FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
@@ -47,12 +56,24 @@ def _use_this_python(spark: SparkSession) -> None:
     Spark starts whatever "python3" the path finds, which outside an activated environment has
     neither pyarrow nor flinkish.  A cluster's workers, and a choice already made, are left alone.
     """
-    context = getattr(spark, "_sc", None)  # Spark Connect has none
-    if context is None or not context.master.startswith("local"):
+    context = context_of(spark)
+    if context is None or not (context.master or "").startswith("local"):
         return
     chosen = os.environ.get("PYSPARK_PYTHON") or context.getConf().get("spark.pyspark.python")
-    if not chosen and context.pythonExec != sys.executable:
-        context.pythonExec = sys.executable
+    if not chosen:
+        use_python(context, sys.executable)
+
+
+def context_of(spark: SparkSession) -> SparkContext | None:
+    """The context of a session; None for a client of Spark Connect, which has none."""
+    return getattr(spark, "sparkContext", None)
+
+
+def driver_host(context: SparkContext) -> str:
+    """Where workers reach this process."""
+    if (context.master or "").startswith("local"):
+        return "127.0.0.1"
+    return context.getConf().get("spark.driver.host") or "127.0.0.1"
 
 
 def check_session(spark: SparkSession) -> None:

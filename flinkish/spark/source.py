@@ -12,7 +12,6 @@ from datetime import timezone
 from typing import Any
 
 import pyarrow as pa
-from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
 from pyspark.sql.types import StructField, StructType, TimestampType
@@ -25,8 +24,9 @@ from flinkish.common.errors import (
 )
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.functions import CheckpointedFunction, SourceFunction
+from flinkish.spark.internals import arrow_schema, dumps, loads
 from flinkish.spark.pickling import check_picklable
-from flinkish.spark.schemas import arrow_schema, output_schema
+from flinkish.spark.schemas import output_schema
 from flinkish.spark.source_run import Emitted, SourceRun
 from flinkish.spark.task_encoders import RowEncoder
 
@@ -54,7 +54,7 @@ class SourcePlan:
 
     def start(self, offset: dict[str, Any]) -> SourceRun:
         """Run the function from an offset on."""
-        function = cloudpickle.loads(self.function)
+        function = loads(self.function)
         return SourceRun(function, base64.b64decode(offset["state"]), self.name, CAPACITY)
 
     def batch(self, records: list[Emitted]) -> pa.RecordBatch:
@@ -116,7 +116,7 @@ def register_source(
         columns = StructType([*values.fields, StructField(timestamp_column, TimestampType())])
     check_picklable(function, f"the source {kind}")
     value_type = schema if isinstance(schema, TypeInformation) else None
-    pickled: bytes = cloudpickle.dumps(function)  # type: ignore[no-untyped-call]
+    pickled = dumps(function)
     plan = SourcePlan(name, pickled, columns, values, value_type, timestamp_column)
     spark.dataSource.register(_data_source(plan))
 

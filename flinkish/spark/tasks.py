@@ -7,7 +7,7 @@ from typing import Any, overload
 
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.readwriter import DataStreamWriter
+from pyspark.sql.streaming import DataStreamWriter
 from pyspark.sql.types import StructField, StructType
 
 from flinkish.common.errors import (
@@ -21,9 +21,9 @@ from flinkish.functions import KeyedProcessFunction, ProcessFunction
 from flinkish.operators import KeyedProcessOperator, ProcessOperator, StreamOperator
 from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.control_plane.attached import handle_of
+from flinkish.spark.internals import arrow_schema
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.schemas import (
-    arrow_schema,
     key_columns,
     key_type_name,
     output_schema,

@@ -15,7 +15,6 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, StructType
 
 from flinkish._core.codec import pack_groups, unpack_payload
@@ -26,6 +25,7 @@ from flinkish.common.elements import MIN_TIMESTAMP
 from flinkish.common.output_tag import OutputTag
 from flinkish.operators.broadcast import Broadcast
 from flinkish.operators.interval_join import make_join_engine
+from flinkish.spark.internals import spark_schema
 from flinkish.spark.operator_run import BLOCK, NO_PROCESSING_TIME, OperatorRun, element_times
 from flinkish.spark.packing import (
     NULL_KEY_GROUP,
@@ -96,7 +96,7 @@ def union_frame(frames: Sequence[DataFrame], plan: OperatorPlan) -> DataFrame:
     """The rows of both inputs, with KEY, EVENT_TIME, INPUT and a struct for the columns of each."""
     assert plan.second is not None
     structs = [
-        StructField(name, from_arrow_schema(one.schema))
+        StructField(name, spark_schema(one.schema))
         for name, one in zip(ROWS, (plan, plan.second), strict=True)
     ]
     schema = StructType(

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from flinkish.common.durations import DurationLike
@@ -19,10 +18,11 @@ from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.functions.aggregates import BuiltInAggregate, BuiltInAggregates
 from flinkish.operators.window_definition import WindowDefinition
+from flinkish.spark.internals import arrow_schema, spark_schema
 from flinkish.spark.options import OperatorOptions, plan_settings
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.plan import OperatorPlan
-from flinkish.spark.schemas import arrow_schema, output_schema
+from flinkish.spark.schemas import output_schema
 from flinkish.spark.window_aggregates import (
     WindowRows,
     built_in_aggregates,
@@ -181,7 +181,7 @@ class WindowedStream:
             definition = self._definition.with_aggregate(
                 BuiltInAggregates(aggregates), WindowRows(len(keys))
             )
-            return self._run(definition, from_arrow_schema(output), reason)
+            return self._run(definition, spark_schema(output), reason)
         # A batch costs some milliseconds a key group, and by columns little else.
         _, frame, settings = plan_settings(self._stream, "windows", self._options, fewest_groups=4)
         read = [columns.field(name) for name in vector.columns(keys, columns)]
@@ -192,9 +192,7 @@ class WindowedStream:
             vector=vector,
             **(settings | {"schema": pa.schema(read)}),
         )
-        return self._stream._processed(
-            frame, plan, from_arrow_schema(output), f"by columns: {reason}"
-        )
+        return self._stream._processed(frame, plan, spark_schema(output), f"by columns: {reason}")
 
     # --- the operator
 

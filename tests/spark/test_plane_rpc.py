@@ -190,9 +190,9 @@ def test_what_is_refused_at_once(monkeypatch: pytest.MonkeyPatch, plane: Control
         ControlPlane(connect)
     with ControlPlane(connect, host="127.0.0.1"):
         pass
-    cluster: Any = type("Session", (), {"_sc": FakeContext("spark://there:7077")})()
+    cluster: Any = type("Session", (), {"sparkContext": FakeContext("spark://there:7077")})()
     assert plane_module._host_of(cluster) == "driver.example"
-    cluster._sc = FakeContext("local-cluster[2,1,1024]")
+    cluster.sparkContext = FakeContext("local-cluster[2,1,1024]")
     assert plane_module._host_of(cluster) == "127.0.0.1"
 
 

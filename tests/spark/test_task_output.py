@@ -11,7 +11,8 @@ from flinkish.common.errors import IllegalArgumentError, SchemaMismatchError
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import Types
 from flinkish.spark import task_output
-from flinkish.spark.schemas import arrow_schema, output_schema
+from flinkish.spark.internals import arrow_schema
+from flinkish.spark.schemas import output_schema
 from flinkish.spark.task_output import TaskOutput
 from flinkish.spark.task_plan import SideOutput, TaskPlan
 from tests.spark.task_operators import NUMBERS, ODD, Life

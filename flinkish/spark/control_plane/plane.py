@@ -30,6 +30,7 @@ from flinkish.spark.control_plane.messages import CANCEL, DRAIN
 from flinkish.spark.control_plane.task import TaskPlane
 from flinkish.spark.control_plane.worker import WorkerPlane
 from flinkish.spark.services import CONNECT_MS, end
+from flinkish.spark.session import context_of, driver_host
 
 __all__ = ["ControlPlane"]
 
@@ -257,7 +258,7 @@ def _host_of(spark: SparkSession | None) -> str:
     session = SparkSession.getActiveSession() if spark is None else spark
     if session is None:
         return "127.0.0.1"
-    context = getattr(session, "_sc", None)
+    context = context_of(session)
     if context is None:
         raise UnsupportedOperationError(
             "a ControlPlane needs workers that can connect to this driver, and on Spark Connect "
@@ -266,7 +267,4 @@ def _host_of(spark: SparkSession | None) -> str:
             "without it; Spark's observed metrics count there, and query.stop() ends a query. If "
             "workers can reach this host after all, name it: ControlPlane(host=...)"
         )
-    if context.master.startswith("local"):
-        return "127.0.0.1"
-    host: str = context.getConf().get("spark.driver.host")
-    return host
+    return driver_host(context)

@@ -1,0 +1,55 @@
+"""All that flinkish uses of Spark and Spark does not promise to keep, in one place.
+
+Each use says since when it is as it is, and on which releases it was run.  No other module imports
+what pyspark does not export, nor names an attribute of its objects that it does not document;
+`tests/test_layers.py` looks.  `ci/floor.sh` runs the oldest release, `ci/test.sh` the newest.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+from pyspark import SparkContext, cloudpickle
+from pyspark.sql.pandas import types
+from pyspark.sql.types import StructType
+
+__all__ = ["arrow_schema", "dumps", "loads", "spark_schema", "use_python"]
+
+# `pyspark.cloudpickle` is the one that Spark's workers have: an installed cloudpickle may be of
+# another release, or missing there.  Run on 4.1.4 and 4.3.0.
+dumps: Callable[[Any], bytes] = cloudpickle.dumps
+loads: Callable[[bytes], Any] = cloudpickle.loads
+
+# `to_arrow_schema(timezone=)` is of 4.2; before it zones were UTC unless `timestamp_utc=False`.
+# `DataFrame.toArrow().schema`, which is public, would run a job.  Run on 4.1.4 and 4.3.0.
+_TO_ARROW: Callable[..., pa.Schema] = types.to_arrow_schema
+_IN_UTC: dict[str, Any] = (
+    {"timezone": "UTC"} if "timezone" in inspect.signature(_TO_ARROW).parameters else {}
+)
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """The Arrow schema in which Spark exchanges such rows with Python; timestamps in UTC."""
+    return _TO_ARROW(schema, **_IN_UTC)
+
+
+def spark_schema(schema: pa.Schema) -> StructType:
+    """The other way.
+
+    Whether a timestamp without zone is a `timestamp_ntz` is said here, since the default became so
+    with 4.2.  Run on 4.1.4 and 4.3.0.
+    """
+    return types.from_arrow_schema(schema, prefer_timestamp_ntz=True)
+
+
+def use_python(context: SparkContext, executable: str) -> None:
+    """Have workers run a Python unless the context was told of another.
+
+    `SparkContext.pythonExec` is read when a function is sent, the setting `spark.pyspark.python`
+    only when the context starts.  Run on 4.1.4 and 4.3.0.
+    """
+    if context.pythonExec != executable:
+        context.pythonExec = executable

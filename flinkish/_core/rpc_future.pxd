@@ -55,6 +55,8 @@ cdef class RpcFuture:
     # What a subclass may do in a wait, until the future has ended, `until` (ns of the clock) is over
     # or it has nothing to do.
     cdef int while_waiting(self, int64_t until) except -1
+    # From time to time in a wait: the timer thread may be late, or be the one that waits.
+    cdef int look_at_time(self) except -1
     cdef int _await(self, object timeout) except -1
     cdef int _await_until(self, int64_t until, object timeout) except -1
     cdef int _call_back(self, object callback) except -1

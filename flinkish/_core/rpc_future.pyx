@@ -34,11 +34,7 @@ cdef object _clock = None
 
 
 def equip(words, clock):
-    """Give the floor what it cannot have itself: ``words`` makes errors, ``clock`` reads time.
-
-    ``clock()`` is in nanoseconds and never goes back.  ``words`` has the functions that
-    ``flinkish.rpc.words`` describes.
-    """
+    """Give the floor what it cannot have itself: ``words`` makes errors, ``clock`` reads time (ns)."""
     global _words, _clock
     _words = words
     _clock = clock
@@ -68,10 +64,7 @@ cdef void runs_no_callbacks(bint none) noexcept:
 
 
 def leave_callbacks(bint leave):
-    """Have the callbacks of what this thread ends run on other threads, from now on or no more.
-
-    Nor may this thread wait for a future meanwhile: that is a DeadlockError.
-    """
+    """Let callbacks of what this thread ends run on others; a wait here is a DeadlockError."""
     runs_no_callbacks(leave)
 
 
@@ -165,18 +158,18 @@ cdef class RpcFuture:
     cdef int while_waiting(self, int64_t until) except -1:
         return 0
 
+    cdef int look_at_time(self) except -1:
+        return 0
+
     cdef int _call_all(self, object callbacks) except -1:
         cdef object interrupt = None
-        if type(callbacks) is list:
-            for callback in <list>callbacks:
-                try:
-                    self._call_back(callback)
-                except BaseException as error:    # Ctrl-C: the others are called nevertheless
-                    interrupt = error
-            if interrupt is not None:
-                raise interrupt
-        else:
-            self._call_back(callbacks)
+        for callback in (<list>callbacks if type(callbacks) is list else [callbacks]):
+            try:
+                self._call_back(callback)
+            except BaseException as error:    # Ctrl-C: the others are called nevertheless
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
         return 0
 
     cdef int _call_back(self, object callback) except -1:
@@ -294,6 +287,7 @@ cdef class RpcFuture:
                 if load_word(&self.state) != FUTURE_PENDING:
                     return 0
                 PyErr_CheckSignals()
+                self.look_at_time()
                 if until != NEVER and monotonic_nanos() >= until:
                     raise _words.wait_timed_out(self, timeout)
         finally:
@@ -302,8 +296,7 @@ cdef class RpcFuture:
     def add_done_callback(self, fn):
         """Call ``fn(self)`` when it has ended; what it raises is logged.
 
-        It is called by the thread that ends the future, or at once; by a thread for callbacks
-        when the end came from another process, or is that of its time.
+        The thread that ends the future does so, or a thread for callbacks (F5), or this one at once.
         """
         cdef list pair = [None, fn]
         cdef bint ended = True
@@ -409,6 +402,11 @@ cdef class TimedFuture(RpcFuture):
     cdef int ended(self) except -1:
         if self.handle != NO_HANDLE:
             self.deadlines.wheel.drop(self.handle)
+        return 0
+
+    cdef int look_at_time(self) except -1:
+        if self.handle != NO_HANDLE and monotonic_nanos() // NANOS > self.deadline_ms:
+            self.deadlines.expire()
         return 0
 
     cdef object late_error(self):

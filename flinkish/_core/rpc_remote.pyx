@@ -250,7 +250,6 @@ cdef class RemoteCall(Call):
         return 0
 
     cdef int _fail(self, object error) except -1:
-        cdef bytes payload
         cdef bint brief
         if self.call == 0:
             return 0
@@ -302,7 +301,8 @@ cdef class RemoteAsk(AskFuture):
                 nanos = SLICE if until == NEVER else min(until - monotonic_nanos(), SLICE)
                 if nanos <= 0:
                     break
-                session.reading.read_on(nanos)
+                if not session.reading.read_on(nanos):
+                    self.look_at_time()
                 PyErr_CheckSignals()
         finally:
             self.reading = None

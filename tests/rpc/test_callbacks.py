@@ -167,6 +167,19 @@ def test_a_blocked_callback_holds_up_no_answer_and_no_time_limit(
     held.set()
 
 
+@pytest.mark.parametrize("where", ["local", "remote"])
+def test_a_time_limit_ends_on_the_timer_thread_itself(
+    server: RpcService, client: RpcService, where: str
+) -> None:
+    """The thread that would end it is the one that waits."""
+    _, far_one = far(server, client)
+    service = server if where == "local" else client
+    gateway: Any = far_one if where == "remote" else counter_of(server, far_one)
+    hasty = gateway.with_timeout(1)
+    late = service.scheduled_executor.schedule(lambda: hasty.never().result(), 0)
+    assert isinstance(late.exception(SOON), RpcTimeoutError)
+
+
 def test_the_io_thread_never_waits(server: RpcService, client: RpcService) -> None:
     _, gateway = far(server, client)
     found: Future[BaseException | None] = Future()

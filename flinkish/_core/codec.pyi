@@ -51,6 +51,14 @@ def seal(
     *,
     compress: bool = True,
 ) -> bytes: ...
+def seal_parts(
+    kind: int,
+    version: int,
+    key_group: int,
+    payload: Buffer | npt.NDArray[Any],
+    *,
+    compress: bool = True,
+) -> tuple[bytes, memoryview]: ...
 def frame_header(blob: Buffer) -> FrameHeader: ...
 def unseal(
     blob: Buffer, kind: int, key_group: int, *, version: int | None = None

@@ -254,20 +254,27 @@ def seal(
     are written.  With `compress`, contents that shrink are stored as zstd, level 1.
     ValueError for a number that does not fit its field.
     """
+    return b"".join(seal_parts(kind, version, key_group, payload, compress=compress))
+
+
+def seal_parts(
+    kind: int, version: int, key_group: int, payload: object, *, compress: bool = True
+) -> tuple[bytes, memoryview]:
+    """What `seal` puts together: the header, and the contents as they are stored, not copied."""
     body = memoryview(payload).cast("B")
     cdef Py_ssize_t size = len(body)
     flags = 0
     if compress and size >= SHORT:
         squeezed = pyarrow.Codec("zstd", compression_level=1).compress(pyarrow.py_buffer(body))
         if squeezed.size < size:
-            body = squeezed
+            body = memoryview(squeezed.slice())  # the buffer itself says how long it once was
             flags = FLAG_ZSTD
     try:
         header = HEADER.pack(MAGIC, LAYOUT, kind, version, flags, key_group, size)
     except struct.error as error:
         raise ValueError(f"a frame cannot carry kind {kind!r}, version {version!r}, key group"
                          f" {key_group!r}: {error}") from None
-    return b"".join((header, CHECKSUMS.pack(zlib.crc32(header), zlib.crc32(body)), body))
+    return header + CHECKSUMS.pack(zlib.crc32(header), zlib.crc32(body)), body
 
 
 cdef str _frame_text(object view):

@@ -160,7 +160,7 @@ def dump_all(StateTable table not None):
     return dump_shares(table, -1)
 
 
-cdef int apply_log(StateTable table, list pieces, list cells, int ids, uint16_t key_group) except -1:
+cdef int apply_log(StateTable table, object pieces, list cells, int ids, uint16_t key_group) except -1:
     cdef Ids numbers
     cdef Reader reader
     cdef const uint8_t[::1] piece
@@ -176,7 +176,7 @@ cdef int apply_log(StateTable table, list pieces, list cells, int ids, uint16_t 
     try:
         for cell in cells:
             segment_raise(ids_push(&numbers, cell))
-        for piece in pieces:
+        for piece in pieces:  # one at a time: they may be read as they are asked for
             if piece.shape[0] == 0:
                 continue
             reader.at = &piece[0]
@@ -190,6 +190,7 @@ cdef int apply_log(StateTable table, list pieces, list cells, int ids, uint16_t 
                     "before it; the table has been closed"
                 )
             segment_raise(status)
+            piece = None
         with nogil:
             table_rebuild_free(&table.table)
             timers_rebuild_free(&table.table.event)
@@ -203,10 +204,10 @@ cdef int apply_log(StateTable table, list pieces, list cells, int ids, uint16_t 
     return 0
 
 
-def replay(StateTable table not None, list pieces not None, list cells not None, uint16_t key_group):
+def replay(StateTable table not None, pieces not None, list cells not None, uint16_t key_group):
     """Apply a log: what `dump` or `commit` gave first, then what each later `commit` gave.
 
-    `cells[i]` is the table's number of the log's cell i.  DamagedLog for bytes that make no sense
+    `pieces` may be any iterable; one is held at a time.  `cells[i]` is the table's number of the log's cell i.  DamagedLog for bytes that make no sense
     as a log, or not after those before; after any error the table is closed.
     """
     apply_log(table, pieces, cells, SAME_IDS, key_group)

@@ -16,7 +16,7 @@ from typing import Any
 from pyspark.sql.types import BinaryType, BooleanType, LongType, StructField, StructType
 
 from flinkish._core import state_log
-from flinkish._core.codec import CorruptFrame, NewerFrame, seal, unseal
+from flinkish._core.codec import CorruptFrame, NewerFrame, seal, seal_parts, unseal
 from flinkish.common.errors import CorruptStateError, IncompatibleStateError
 from flinkish.common.formats import newer_format, writer
 from flinkish.spark.plan import OperatorPlan
@@ -177,9 +177,7 @@ class GroupState:
     def _rebuild(self, head: Head, cells: list[int], key_group: int) -> None:
         self._map(self._files.create(key_group, head.whole_bytes + head.change_bytes))
         try:
-            state_log.replay(
-                self._backend.table, list(self._contents(head, key_group)), cells, key_group
-            )
+            state_log.replay(self._backend.table, self._contents(head, key_group), cells, key_group)
         except (CorruptFrame, state_log.DamagedLog) as error:
             raise corrupt_state(self._plan, str(error), LOG_FORMAT, key_group) from error
         except NewerFrame as error:
@@ -202,8 +200,9 @@ class GroupState:
             parts.append(bytes(stored[0]))
             if not stored[1]:
                 frame = parts[0] if len(parts) == 1 else b"".join(parts)
-                yield unseal(frame, KIND_LOG, key_group, version=LOG_FORMAT)
                 parts.clear()
+                yield unseal(frame, KIND_LOG, key_group, version=LOG_FORMAT)
+                del frame  # not held while the next is fetched
 
     # --- commit
 
@@ -241,44 +240,57 @@ class GroupState:
     def _append(self, head: Head, changes: bytes, key_group: int) -> Head:
         if self._stale or head.next == head.first:
             return self._rewrite(head, key_group)
-        frame = seal(KIND_LOG, LOG_FORMAT, key_group, changes)
+        header, body = seal_parts(KIND_LOG, LOG_FORMAT, key_group, changes)
+        size = len(header) + len(body)
         settings = self._plan.state
         # Groups fill alike; different thresholds keep them from compacting in the same batch.
         factor = settings.compact_factor * (1 + key_group / self._plan.max_parallelism)
         limit = max(head.whole_bytes, settings.compact_bytes) * factor
         pieces = settings.compact_pieces * (1 + key_group / self._plan.max_parallelism)
-        if head.change_bytes + len(frame) > limit or head.next - head.first >= pieces:
+        if head.change_bytes + size > limit or head.next - head.first >= pieces:
             self.counters["compactions"] = 1
             return self._rewrite(head, key_group)
-        self.counters["checkpoint_bytes"] = len(frame)
+        self.counters["checkpoint_bytes"] = size
         return replace(
             head,
-            next=self._write(frame, head.next),
-            change_bytes=head.change_bytes + len(frame),
+            next=self._write(header, body, head.next),
+            change_bytes=head.change_bytes + size,
         )
 
     def _rewrite(self, head: Head, key_group: int) -> Head:
         """Replace the log by the whole state."""
         if self._backend.expire():
             state_log.commit(self._backend.table)
-        whole = state_log.dump(self._backend.table, key_group)
-        frame = seal(KIND_LOG, LOG_FORMAT, key_group, whole)
+        # The state as bytes is kept by nobody here: what shrinks is held once, and small.
+        header, body = seal_parts(
+            KIND_LOG,
+            LOG_FORMAT,
+            key_group,
+            state_log.dump(self._backend.table, key_group),
+        )
+        size = len(header) + len(body)
         for sequence in range(head.first, head.next):
             self._log_state.removeKey((sequence,))
-        self.counters["checkpoint_bytes"] = len(frame)
+        self.counters["checkpoint_bytes"] = size
         return replace(
             head,
             first=head.next,
-            next=self._write(frame, head.next),
-            whole_bytes=len(frame),
+            next=self._write(header, body, head.next),
+            whole_bytes=size,
             change_bytes=0,
         )
 
-    def _write(self, frame: bytes, sequence: int) -> int:
-        """Write a frame from this sequence number on; the number after its last piece."""
-        for start in range(0, len(frame), PIECE_BYTES):
-            piece = frame[start : start + PIECE_BYTES]
-            self._log_state.updateValue((sequence,), (piece, start + PIECE_BYTES < len(frame)))
+    def _write(self, header: bytes, body: memoryview, sequence: int) -> int:
+        """Write a frame from this sequence number on; the number after its last piece.
+
+        It is never put together: each piece is a copy of its own, gone before the next.
+        """
+        for start in range(-len(header), len(body), PIECE_BYTES):
+            stop = start + PIECE_BYTES
+            piece = bytes(body[max(start, 0) : stop])
+            if start < 0:
+                piece = header + piece
+            self._log_state.updateValue((sequence,), (piece, stop < len(body)))
             sequence += 1
         return sequence
 

@@ -53,6 +53,8 @@ cdef class KeyedProcess:
     cdef list values                    # main output since the last take
     cdef list timestamps
     cdef dict sides
+    cdef Py_ssize_t held                # outputs since the last take
+    cdef public Py_ssize_t output_limit # the loops stop when this many are held
     cdef readonly long long fired
     cdef readonly long long late
     cdef readonly long long processed

@@ -55,7 +55,10 @@ class KeyedProcess:
     @property
     def timers(self) -> KeyedTimerService: ...
     input: int
+    output_limit: int
 
+    @property
+    def is_full(self) -> bool: ...
     @property
     def fired(self) -> int: ...
     @property
@@ -86,7 +89,8 @@ class KeyedProcess:
         rows: NDArray[np.uint32],
         timestamps: NDArray[np.int64] | None,
         inputs: NDArray[np.uint8] | None = None,
-    ) -> None: ...
+        start: int = 0,
+    ) -> int: ...
     def advance_watermark(
         self, watermark: int, stop: Callable[[], object] | None = None
     ) -> bool: ...

@@ -25,6 +25,7 @@ cdef extern from "Python.h":
 
 cdef int64_t LOWEST = <int64_t>(<unsigned long long>1 << 63)
 cdef int64_t NEVER = 0x7FFFFFFFFFFFFFFF
+cdef Py_ssize_t NO_LIMIT = <Py_ssize_t>NEVER
 
 
 cdef class KeyedTimerService:
@@ -169,6 +170,9 @@ cdef class KeyedProcess:
     event_domain, processing_domain: members of TimeDomain for `time_domain()`.
     process_second: the method for elements of a second input, if there is one; `input` says which
         an element comes from, 1 or 2, unless its batch does.
+
+    `process_batch` and the two that advance time return early once `output_limit` outputs wait to be
+    taken.  They look between two calls of the function: what one call gives is never cut.
     """
 
     def __cinit__(self, *args, **kwargs):
@@ -195,6 +199,7 @@ cdef class KeyedProcess:
         self.values = []
         self.timestamps = []
         self.sides = {}
+        self.output_limit = NO_LIMIT
 
     def process(self, value, timestamp):
         """Hand over one element of the current key; `timestamp` is in ms or None."""
@@ -208,8 +213,12 @@ cdef class KeyedProcess:
             self.leave(self.context)
 
     def process_batch(self, list values not None, const uint32_t[::1] rows not None,
-                      const int64_t[::1] timestamps, const uint8_t[::1] inputs=None):
-        """Hand over elements with the rows of their keys.
+                      const int64_t[::1] timestamps, const uint8_t[::1] inputs=None,
+                      Py_ssize_t start=0):
+        """Hand over elements from `start` on, with the rows of their keys.
+
+        The number of the first element that was not handed over, which is less than there are only
+        if the output limit is reached: take the output, then call again with it as `start`.
 
         `timestamps` (ms) may be None, and -2**63 says that an element has none.  `inputs` says
         which input each comes from, 1 or 2; None: all from `input`.  Rows are good until the next
@@ -225,7 +234,7 @@ cdef class KeyedProcess:
             raise ValueError(f"{count} values came with {inputs.shape[0]} inputs")
         self.enter()
         try:
-            for at in range(count):
+            for at in range(start, count):
                 self.table.check_open()
                 if rows[at] >= header_of(table).rows or row_at(table, rows[at]).tag == TAG_EMPTY:
                     raise ValueError(
@@ -236,6 +245,9 @@ cdef class KeyedProcess:
                     self.input = inputs[at]
                 time = timestamps[at] if timestamps is not None else LOWEST
                 self.call(values[at], time, time != LOWEST)
+                if self.held >= self.output_limit:
+                    return at + 1
+            return count
         finally:
             self.leave(self.context)
             self.table.current = NO_ROW
@@ -286,6 +298,7 @@ cdef class KeyedProcess:
         if not PyGen_CheckExact(result) and not PyList_CheckExact(result):
             check_iterable(result, method, self.table.illegal_type)
         for value in result:
+            self.held += 1
             if PyTuple_CheckExact(value) and PyTuple_GET_SIZE(value) == 2 \
                     and isinstance((<tuple>value)[0], self.tag_type):
                 tag, value = <tuple>value
@@ -304,7 +317,8 @@ cdef class KeyedProcess:
 
         The watermark is set before the first fires, and timers that callbacks register at or
         before it fire in the same call (Flink: B.6, B.8).  After each timer `stop()` is asked,
-        if it is not None; once it is true, the rest stay and the result is False (B.14).
+        if it is not None; once it is true, or the output limit is reached, the rest stay and the
+        result is False (B.14).
         """
         self.table.watermark = watermark
         return self.fire(&self.table.table.event, watermark, self.event_domain, stop)
@@ -333,7 +347,7 @@ cdef class KeyedProcess:
                 context.time = timer.timestamp
                 context.timed = True
                 self.turn(&timer, timers == &self.table.table.event)
-                stopped = stop is not None and stop()
+                stopped = (stop is not None and stop()) or self.held >= self.output_limit
         finally:
             self.leave(context)
             self.table.current = NO_ROW
@@ -375,12 +389,18 @@ cdef class KeyedProcess:
         """Whether `take_output` has anything to give."""
         return len(self.values) != 0 or len(self.sides) != 0
 
+    @property
+    def is_full(self):
+        """Whether the output limit is reached."""
+        return self.held >= self.output_limit
+
     def take_output(self):
         """(values, timestamps, {tag: (values, timestamps)}) since the last call."""
         cdef tuple taken = (self.values, self.timestamps, self.sides)
         self.values = []
         self.timestamps = []
         self.sides = {}
+        self.held = 0
         return taken
 
 

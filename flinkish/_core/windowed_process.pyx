@@ -340,6 +340,7 @@ cdef class WindowedProcess(KeyedProcess):
         self.table.current = self.at.row
         if self.calls == CALLS_NOTHING:
             for value in elements:
+                self.held += 1
                 self.values.append(value)
                 self.timestamps.append(last)
             return 0

@@ -176,6 +176,12 @@ class FiredWindows:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def slice(self, start: int, stop: int) -> FiredWindows:
+        """Those from ``start`` on, before ``stop``; shares their memory."""
+        part = slice(start, stop)
+        results = [column[part] for column in self.results]
+        return FiredWindows(self.rows[part], self.begins[part], self.ends[part], results)
+
 
 class VectorWindow:
     """Takes batches of columns, gives windows that fired.

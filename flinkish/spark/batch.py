@@ -7,7 +7,7 @@ after its last row it is the highest, every timer of the key fires, and its stat
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -108,23 +108,23 @@ class _KeyByKey:
         starts = np.flatnonzero(np.diff(rows, prepend=_NO_ROW))
         for start, stop in zip(starts, [*starts[1:], len(rows)], strict=True):
             if rows[start] != self._current:
-                self._end_key()
+                yield from self._end_key()
                 self._current = rows[start]
                 self._table.watermark = MIN_TIMESTAMP
                 self._table.processing_time = self._now
-            self._run.process_rows(batch.slice(start, stop - start), rows[start:stop])
-        yield self._results()
+            part = batch.slice(start, stop - start)
+            yield from _each(self._run.process_rows(part, rows[start:stop], AFTER_WATERMARK))
+        yield from self._results()
 
     def finish(self) -> Batches:
-        self._end_key()
-        yield self._results()
+        yield from self._end_key()
+        yield from self._results()
 
-    def _end_key(self) -> None:
+    def _end_key(self) -> Batches:
         """The end of time for the current key, and of its state."""
         if self._current == _NO_ROW:
             return
-        self._run.engine.advance_watermark(MAX_TIMESTAMP)
-        self._run.engine.advance_processing_time(MAX_TIMESTAMP)
+        yield from _each(self._run.advance(MAX_TIMESTAMP, MAX_TIMESTAMP, AFTER_WATERMARK))
         self._table.forget(self._current)
         self._current = _NO_ROW
         # Rows of windows are left, of this key and those before; looking for them costs each row
@@ -133,7 +133,11 @@ class _KeyByKey:
             forget_scoped_rows(self._table)
             self._rows_kept = max(self._table.number_of_keys, _FEW)
 
-    def _results(self) -> pa.RecordBatch:
-        results = self._run.take_outputs(AFTER_WATERMARK)
-        results.append(Result(0, counters=self._run.take_counters()))
-        return result_batch(results)
+    def _results(self) -> Batches:
+        yield from _each(self._run.take_outputs(AFTER_WATERMARK))
+        yield result_batch([Result(0, counters=self._run.take_counters())])
+
+
+def _each(results: Iterable[Result]) -> Batches:
+    """Each result as a batch of its own, which Spark may take before the next is made."""
+    return (result_batch([result]) for result in results)

@@ -24,7 +24,8 @@ from flinkish.common.typeinfo import TypeInformation
 from flinkish.metrics import MetricGroup
 from flinkish.operators.runtime_context import KeyedRuntimeContext
 from flinkish.spark.internals import arrow_schema
-from flinkish.spark.packing import NULL_KEY_GROUP, write_payload
+from flinkish.spark.output_pieces import FIRST_OUTPUTS, cut, outputs_of
+from flinkish.spark.packing import NULL_KEY_GROUP
 from flinkish.spark.plan import AFTER_WATERMARK, EVENT_TIME, KEY, MAIN, OperatorPlan
 from flinkish.spark.result_rows import COUNTERS, Result
 from flinkish.spark.task_encoders import RowEncoder
@@ -45,7 +46,9 @@ NO_PROCESSING_TIME = (
 class OperatorRun:
     """The function, opened once for a task, over the table of one key group after another.
 
-    `advance`, `process`, then `take_outputs`; the table must be open by then.
+    `advance`, `process`, then `take_outputs`; the table must be open by then.  Each yields results
+    as soon as there is a piece of them (see `output_pieces`), and goes on when it is asked for the
+    next.
 
     On a control plane the task is let in before the function is opened.  It looks before each key
     group, each block of rows and each call of a keyed function whether it is still wanted, and has
@@ -92,6 +95,7 @@ class OperatorRun:
             TimeDomain.EVENT_TIME,
             TimeDomain.PROCESSING_TIME,
         )
+        self.engine.output_limit = FIRST_OUTPUTS
         self._function.open(self._runtime_context(context))
 
     def _runtime_context(
@@ -188,23 +192,29 @@ class OperatorRun:
         add_note(error, where)
         spell_out_notes(error)
 
-    def advance(self, watermark: int, now: int) -> None:
+    def advance(self, watermark: int, now: int, phase: int) -> Iterator[Result]:
         """Move the watermark (ms) and fire what is due on both clocks."""
-        self.engine.advance_watermark(watermark)
+        while not self.engine.advance_watermark(watermark):
+            yield from self.take_outputs(phase)
         if self._plan.processing_time:
-            self.engine.advance_processing_time(now)
+            while not self.engine.advance_processing_time(now):
+                yield from self.take_outputs(phase)
 
-    def process(self, payloads: Iterable[bytes]) -> None:
+    def process(self, payloads: Iterable[bytes], phase: int) -> Iterator[Result]:
         """Hand packed rows to the function, in order of arrival or of time as planned."""
         batches = self.unpack(payloads)
-        if self._plan.timestamp_order and batches:
-            rows = pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+        if self._plan.timestamp_order:
+            found = list(batches)
+            if not found:
+                return
+            rows = pa.Table.from_batches(found).combine_chunks().to_batches()[0]
+            del found
             times = element_times(rows)
-            batches = [rows.take(pa.array(np.argsort(times, kind="stable")))]
+            batches = iter([rows.take(pa.array(np.argsort(times, kind="stable")))])
         for batch in batches:
-            self.process_rows(batch, self.key_rows(batch))
+            yield from self.process_rows(batch, self.key_rows(batch), phase)
 
-    def process_rows(self, batch: pa.RecordBatch, rows: np.ndarray) -> None:
+    def process_rows(self, batch: pa.RecordBatch, rows: np.ndarray, phase: int) -> Iterator[Result]:
         """Hand a packed batch, with the table's rows of its keys, to the function."""
         times = None
         if self._plan.timed:
@@ -215,7 +225,20 @@ class OperatorRun:
             self.check()
             stop = min(start + BLOCK, len(rows))
             block = times[start:stop] if times is not None else None
-            self.engine.process_batch(reader.rows(start, stop), rows[start:stop], block)
+            yield from self._process_block(reader.rows(start, stop), rows[start:stop], block, phase)
+
+    def _process_block(
+        self,
+        values: list[Any],
+        rows: np.ndarray,
+        times: np.ndarray | None,
+        phase: int,
+        inputs: np.ndarray | None = None,
+    ) -> Iterator[Result]:
+        """Hand some elements to the function."""
+        done = 0
+        while (done := self.engine.process_batch(values, rows, times, inputs, done)) < len(values):
+            yield from self.take_outputs(phase)
 
     def key_rows(self, batch: pa.RecordBatch) -> np.ndarray:
         """The table's rows of the keys of a batch."""
@@ -247,18 +270,14 @@ class OperatorRun:
                     if self._plan.timed
                     else pa.nulls(len(rows), pa.int64())
                 )
-                payload = write_payload(rows.append_column(EVENT_TIME, times))
-                yield Result(
-                    NULL_KEY_GROUP,
-                    AFTER_WATERMARK,
-                    self._plan.null_keys.tag_id,
-                    payload.to_pybytes(),
-                )
+                tag = self._plan.null_keys.tag_id
+                for payload in cut(rows.append_column(EVENT_TIME, times)):
+                    yield Result(NULL_KEY_GROUP, AFTER_WATERMARK, tag, payload)
         yield Result(NULL_KEY_GROUP, counters=self.take_counters())
 
-    def unpack(self, payloads: Iterable[bytes]) -> list[pa.RecordBatch]:
+    def unpack(self, payloads: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
         """The packed batches of payloads."""
-        return [unpack_payload(payload, self._plan.packed_schema) for payload in payloads]
+        return (unpack_payload(payload, self._plan.packed_schema) for payload in payloads)
 
     def next_wake_up(self, now: int) -> int | None:
         """When Spark must call again, on the clock of its timers; None for no timer at all.
@@ -273,17 +292,33 @@ class OperatorRun:
 
     # --- output
 
-    def take_outputs(self, phase: int) -> list[Result]:
+    def take_outputs(self, phase: int) -> Iterator[Result]:
         """What the function gave since the last call, made in this phase of the batch."""
         values, times, sides = self.engine.take_output()
-        found = []
-        if values:
-            payload = _payload(self._main, values, times)
-            found.append(Result(self._key_group, phase, MAIN, payload))
+        yield from self._pieces(phase, MAIN, self._main, values, times)
         for tag, (side_values, side_times) in sides.items():
-            payload = _payload(self._side(tag), side_values, side_times)
-            found.append(Result(self._key_group, phase, tag.tag_id, payload))
-        return found
+            encoder = self._side(tag)
+            yield from self._pieces(phase, tag.tag_id, encoder, side_values, side_times)
+
+    def _pieces(
+        self,
+        phase: int,
+        tag: str,
+        encoder: RowEncoder,
+        values: list[Any],
+        times: list[int | None],
+    ) -> Iterator[Result]:
+        """Values of one output and their timestamps, in payloads."""
+        # One call of a function may have given any number.
+        at = 0
+        while at < len(values):
+            stop = at + self.engine.output_limit
+            stamps = pa.array(times[at:stop], pa.int64())
+            batch = encoder.encode(values[at:stop]).append_column(EVENT_TIME, stamps)
+            self.engine.output_limit = outputs_of(batch)
+            for payload in cut(batch):
+                yield Result(self._key_group, phase, tag, payload)
+            at = stop
 
     def _side(self, tag: OutputTag) -> RowEncoder:
         """What makes columns of the values of a side output."""
@@ -332,12 +367,6 @@ def element_times(rows: pa.RecordBatch) -> npt.NDArray[np.int64]:
         column = pc.fill_null(column, MIN_TIMESTAMP)
     times: npt.NDArray[np.int64] = column.to_numpy()
     return times
-
-
-def _payload(encoder: RowEncoder, values: list[Any], times: list[int | None]) -> bytes:
-    """Values and their timestamps as a payload."""
-    stamped = encoder.encode(values).append_column(EVENT_TIME, pa.array(times, pa.int64()))
-    return bytes(write_payload(stamped))
 
 
 def _local_property(context: TaskContext | None, name: str) -> str | None:

@@ -61,11 +61,10 @@ class KeyGroupProcessor(StatefulProcessor):
             phases[phase].append(payload)
         run = self._opened()
         if key_group == NULL_KEY_GROUP:
-            results: Iterable[Result] = run.route_null_keys(run.unpack(phases[0] + phases[1]))
+            results = run.route_null_keys(run.unpack(phases[0] + phases[1]))
+            yield from map(_row, results)
         else:
-            results = self._call(run, key_group, timerValues, *phases)
-        for result in results:
-            yield Row(**result.to_dict())
+            yield from self._call(run, key_group, timerValues, *phases)
 
     def handleExpiredTimer(
         self, key: Any, timerValues: Any, expiredTimerInfo: Any
@@ -77,8 +76,7 @@ class KeyGroupProcessor(StatefulProcessor):
             check_settings(self._plan, self._log)
             self._call_back(timerValues)
         elif key_group not in self._done:
-            for result in self._call(self._opened(), key_group, timerValues, (), ()):
-                yield Row(**result.to_dict())
+            yield from self._call(self._opened(), key_group, timerValues, (), ())
 
     def _call_back(self, times: Any) -> None:
         """Have Spark call for the settings once its clock has moved.
@@ -120,8 +118,12 @@ class KeyGroupProcessor(StatefulProcessor):
         times: Any,
         before: Iterable[bytes],
         after: Iterable[bytes],
-    ) -> list[Result]:
-        """Handle payloads, move the watermark, handle payloads: the order of Flink's inputs."""
+    ) -> Iterator[Row]:
+        """Handle payloads, move the watermark, handle payloads: the order of Flink's inputs.
+
+        What comes out is yielded as it is made; state is committed after all of it.  If Spark wants
+        no more, it closes the iterator, and the state is thrown away as after a failure.
+        """
         self._done.add(key_group)
         spark_watermark = times.getCurrentWatermarkInMs()
         now = times.getCurrentProcessingTimeInMs()
@@ -133,11 +135,11 @@ class KeyGroupProcessor(StatefulProcessor):
             run.check()
             head = self._state.open(key_group)
             run.begin(key_group, head.watermark if head else MIN_TIMESTAMP, now)
-            run.process(before)
-            run.advance(watermark, now)
-            results = run.take_outputs(BEFORE_WATERMARK)
-            run.process(after)
-            results += run.take_outputs(AFTER_WATERMARK)
+            yield from map(_row, run.process(before, BEFORE_WATERMARK))
+            yield from map(_row, run.advance(watermark, now, BEFORE_WATERMARK))
+            yield from map(_row, run.take_outputs(BEFORE_WATERMARK))
+            yield from map(_row, run.process(after, AFTER_WATERMARK))
+            yield from map(_row, run.take_outputs(AFTER_WATERMARK))
             # The timer of dropped state is as good as any.
             known = head or self._state.dropped
             timer = self._spark_timer(run, known.timer if known else None, spark_watermark, now)
@@ -147,8 +149,7 @@ class KeyGroupProcessor(StatefulProcessor):
             self._state.abandon()
             raise
         run.add(self._state.counters)
-        results.append(Result(key_group, counters=run.take_counters()))
-        return results
+        yield _row(Result(key_group, counters=run.take_counters()))
 
     def _spark_timer(
         self, run: OperatorRun, registered: int | None, watermark: int, now: int
@@ -172,3 +173,7 @@ class KeyGroupProcessor(StatefulProcessor):
             self._handle.deleteTimer(registered)
         self._handle.registerTimer(wanted)
         return wanted
+
+
+def _row(result: Result) -> Row:
+    return Row(**result.to_dict())

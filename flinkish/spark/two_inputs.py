@@ -27,6 +27,7 @@ from flinkish.operators.broadcast import Broadcast
 from flinkish.operators.interval_join import make_join_engine
 from flinkish.spark.internals import spark_schema
 from flinkish.spark.operator_run import BLOCK, NO_PROCESSING_TIME, OperatorRun, element_times
+from flinkish.spark.output_pieces import FIRST_OUTPUTS
 from flinkish.spark.packing import (
     NULL_KEY_GROUP,
     Batches,
@@ -191,6 +192,7 @@ class TwoInputRun(OperatorRun):
                 TimeDomain.PROCESSING_TIME,
                 self._watched(self._function.process_element2),
             )
+        self.engine.output_limit = FIRST_OUTPUTS
         if isinstance(self._function, Broadcast):
             self._function.bind(self.backend, (0,))
         self._function.open(runtime_context)
@@ -201,14 +203,14 @@ class TwoInputRun(OperatorRun):
         if isinstance(self._function, Broadcast):
             self._function.move((key_group,))
 
-    def process(self, payloads: Iterable[bytes]) -> None:
+    def process(self, payloads: Iterable[bytes], phase: int) -> Iterator[Result]:
         """Hand packed rows to the function: the first input's, then the second's, or by time."""
         batches: tuple[list[pa.RecordBatch], list[pa.RecordBatch]] = ([], [])
         payloads = list(payloads)
         for payload, batch in zip(payloads, self.unpack(payloads), strict=True):
             batches[payload[-1] - 1].append(batch)
         if not self._inputs[1].has_keys:
-            self._hand_over_broadcast(batches[1])
+            yield from self._hand_over_broadcast(batches[1], phase)
             batches[1].clear()
         found = []
         for number, (plan, own) in enumerate(zip(self._inputs, batches, strict=True), 1):
@@ -231,9 +233,11 @@ class TwoInputRun(OperatorRun):
             number: RecordReader(rows.select(self._inputs[number - 1].schema.names))
             for number, rows, _ in found
         }
-        self._hand_over(numbers, keys, times, readers)
+        yield from self._hand_over(numbers, keys, times, readers, phase)
 
-    def process_rows(self, batch: pa.RecordBatch, rows: npt.NDArray[np.uint32]) -> None:
+    def process_rows(
+        self, batch: pa.RecordBatch, rows: npt.NDArray[np.uint32], phase: int
+    ) -> Iterator[Result]:
         """Hand the rows of a `union_frame` to the function, in their order."""
         numbers = batch.column(INPUT).to_numpy()
         times = element_times(batch)
@@ -245,7 +249,7 @@ class TwoInputRun(OperatorRun):
             )
             for number, name in enumerate(ROWS, 1)
         }
-        self._hand_over(numbers, rows, times, readers)
+        yield from self._hand_over(numbers, rows, times, readers, phase)
 
     def _keys_of(self, number: int, rows: pa.RecordBatch) -> npt.NDArray[np.uint32]:
         """The table's rows of the keys of packed rows of one input."""
@@ -258,7 +262,8 @@ class TwoInputRun(OperatorRun):
         rows: npt.NDArray[np.uint32],
         times: npt.NDArray[np.int64],
         readers: dict[int, RecordReader],
-    ) -> None:
+        phase: int,
+    ) -> Iterator[Result]:
         """Elements in order; each reader has those of its input, in the same order."""
         inputs = numbers.astype(np.uint8)
         taken = dict.fromkeys(readers, 0)
@@ -276,9 +281,11 @@ class TwoInputRun(OperatorRun):
             if others:
                 turns = {number: iter(own) for number, own in found.items()}
                 values = [next(turns[number]) for number in block.tolist()]
-            self.engine.process_batch(values, rows[start:stop], times[start:stop], block)
+            yield from self._process_block(
+                values, rows[start:stop], times[start:stop], phase, block
+            )
 
-    def _hand_over_broadcast(self, batches: list[pa.RecordBatch]) -> None:
+    def _hand_over_broadcast(self, batches: list[pa.RecordBatch], phase: int) -> Iterator[Result]:
         plan = self._inputs[1]
         for batch in batches:
             rows = RecordReader(batch.select(plan.schema.names)).rows()
@@ -286,18 +293,20 @@ class TwoInputRun(OperatorRun):
                 self._function.use_broadcast_row()
                 self.engine.input = 2
                 self.engine.process(value, None if time == MIN_TIMESTAMP else time)
+                if self.engine.is_full:
+                    yield from self.take_outputs(phase)
         self.table.clear_current_key()
 
     def key_rows(self, batch: pa.RecordBatch) -> npt.NDArray[np.uint32]:
         """The table's rows of the keys of a `union_frame`."""
         return self.intern(batch.column(KEY), packed=True)
 
-    def unpack(self, payloads: Iterable[bytes]) -> list[pa.RecordBatch]:
+    def unpack(self, payloads: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
         """The packed batches of payloads, of either input."""
-        return [
+        return (
             unpack_payload(memoryview(payload)[:-1], self._inputs[payload[-1] - 1].packed_schema)
             for payload in payloads
-        ]
+        )
 
     def route_null_keys(self, lost: Iterable[pa.RecordBatch]) -> Iterator[Result]:
         """Count rows without a key."""

@@ -75,7 +75,7 @@ def _run(plan: OperatorPlan, combined: bool) -> Callable[[Batches], Batches]:
                 opened.check()
                 if batch.num_rows:
                     yield from windows.process(batch)
-            yield windows.fire()
+            yield from windows.fire()
 
     return run
 
@@ -104,24 +104,24 @@ class _KeysInTurn:
         others = np.flatnonzero(rows != rows[-1])
         last = int(others[-1]) + 1 if len(others) else 0
         if last:
-            self._take(batch.slice(0, last), rows[:last])
-            yield self.fire()
+            yield from self._take(batch.slice(0, last), rows[:last])
+            yield from self.fire()
             # The row of the last key went with those that hold nothing.
             batch = batch.slice(last)
             rows = self._run.key_rows(batch)
-        self._take(batch, rows)
+        yield from self._take(batch, rows)
 
-    def _take(self, batch: pa.RecordBatch, rows: npt.NDArray[np.uint32]) -> None:
+    def _take(self, batch: pa.RecordBatch, rows: npt.NDArray[np.uint32]) -> Batches:
         self._table.watermark = MIN_TIMESTAMP
         if self._combined:
             self._run.merge_panes(batch, rows)
         else:
-            self._run.process_rows(batch, rows)
+            for result in self._run.process_rows(batch, rows, AFTER_WATERMARK):
+                yield result_batch([result])
 
-    def fire(self) -> pa.RecordBatch:
+    def fire(self) -> Batches:
         """The end of time for every key that is held."""
-        self._run.advance(MAX_TIMESTAMP, 0)
-        results = self._run.take_outputs(AFTER_WATERMARK)
+        for result in self._run.advance(MAX_TIMESTAMP, 0, AFTER_WATERMARK):
+            yield result_batch([result])
         forget_empty_rows(self._table)
-        results.append(Result(0, counters=self._run.take_counters()))
-        return result_batch(results)
+        yield result_batch([Result(0, counters=self._run.take_counters())])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from flinkish._core.key_gather import gather_keys
 from flinkish.common.notes import add_note, spell_out_notes
 from flinkish.operators.vector_window import FiredWindows, VectorWindow
 from flinkish.spark.operator_run import OperatorRun
-from flinkish.spark.packing import write_payload
+from flinkish.spark.output_pieces import MOST_OUTPUTS, cut
 from flinkish.spark.plan import EVENT_TIME, MAIN
 from flinkish.spark.result_rows import Result
 from flinkish.spark.vector_packing import pane_schema
@@ -40,7 +40,6 @@ class VectorRun(OperatorRun):
             self.backend, plan.vector.spec, plan.vector.aggregates_of(plan.schema)
         )
         self._panes = pane_schema(plan) if plan.vector.combines else None
-        self._late: list[bytes] = []
 
     def close(self) -> None:
         """Nothing was opened."""
@@ -53,10 +52,10 @@ class VectorRun(OperatorRun):
 
     # --- in
 
-    def process(self, payloads: Iterable[bytes]) -> None:
+    def process(self, payloads: Iterable[bytes], phase: int) -> Iterator[Result]:
         """Take packed rows, or records of panes."""
         if self._panes is None:
-            super().process(payloads)
+            yield from super().process(payloads, phase)
             return
         for payload in payloads:
             batch = unpack_payload(payload, self._panes)
@@ -67,8 +66,10 @@ class VectorRun(OperatorRun):
         begins = batch.column(PANE_BEGIN).to_numpy()
         self._window.merge(rows, begins, _records(batch.column(RECORD), self._window))
 
-    def process_rows(self, batch: pa.RecordBatch, rows: npt.NDArray[np.uint32]) -> None:
-        """Take a packed batch with the table's rows of its keys; keep its late rows."""
+    def process_rows(
+        self, batch: pa.RecordBatch, rows: npt.NDArray[np.uint32], phase: int
+    ) -> Iterator[Result]:
+        """Take a packed batch with the table's rows of its keys; yield its late rows."""
         late = self._window.process(batch, rows, batch.column(EVENT_TIME).to_numpy())
         if len(late) and self._vector.late_tag is not None:
             lost = batch.take(pa.array(late))
@@ -76,11 +77,15 @@ class VectorRun(OperatorRun):
             tag = self._side(self._vector.late_tag).schema
             columns = columns.select(tag.names).cast(tag)
             stamped = columns.append_column(EVENT_TIME, lost.column(EVENT_TIME))
-            self._late.append(bytes(write_payload(stamped)))
+            for payload in cut(stamped):
+                yield Result(self._key_group, phase, self._vector.late_tag.tag_id, payload)
+        if self._window.engine.waiting >= MOST_OUTPUTS:
+            yield from self.take_outputs(phase)
 
-    def advance(self, watermark: int, now: int) -> None:
+    def advance(self, watermark: int, now: int, phase: int) -> Iterator[Result]:
         """Move the watermark (ms) and fire the windows that are due."""
         self._window.advance_watermark(watermark)
+        yield from self.take_outputs(phase)
 
     def next_wake_up(self, now: int) -> int | None:
         """As declared; there is nothing on processing time."""
@@ -89,19 +94,13 @@ class VectorRun(OperatorRun):
 
     # --- out
 
-    def take_outputs(self, phase: int) -> list[Result]:
-        """The windows that have fired since the last call, and the late rows."""
-        found = []
+    def take_outputs(self, phase: int) -> Iterator[Result]:
+        """The windows that have fired since the last call."""
         fired = self._window.take()
-        if fired is not None:
-            payload = bytes(write_payload(self.columns_of(fired)))
-            found.append(Result(self._key_group, phase, MAIN, payload))
-        if self._late:
-            assert self._vector.late_tag is not None
-            tag = self._vector.late_tag.tag_id
-            found += [Result(self._key_group, phase, tag, payload) for payload in self._late]
-            self._late = []
-        return found
+        for start in range(0, 0 if fired is None else len(fired), MOST_OUTPUTS):
+            assert fired is not None
+            for payload in cut(self.columns_of(fired.slice(start, start + MOST_OUTPUTS))):
+                yield Result(self._key_group, phase, MAIN, payload)
 
     def columns_of(self, fired: FiredWindows) -> pa.RecordBatch:
         """Fired windows in the columns of the output, and their times."""

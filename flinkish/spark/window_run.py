@@ -9,6 +9,7 @@ from flinkish._core.windowed_process import WindowedProcess
 from flinkish.operators.keyed_engine import close_all
 from flinkish.operators.window_engine import make_window_engine
 from flinkish.spark.operator_run import OperatorRun
+from flinkish.spark.output_pieces import FIRST_OUTPUTS
 
 __all__ = ["WindowRun"]
 
@@ -33,6 +34,7 @@ class WindowRun(OperatorRun):
         self.engine = make_window_engine(
             plan.window, self.backend, timers, runtime_context, names=plan.schema.names
         )
+        self.engine.output_limit = FIRST_OUTPUTS
         self._functions = plan.window.functions
         for function in self._functions:
             function.open(runtime_context)

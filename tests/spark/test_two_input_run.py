@@ -63,7 +63,7 @@ def handed_over(tmp_path: Path, counts: tuple[int, int], order: str) -> list[Any
             payloads += [bytes(p) + bytes([number]) for _, p in pack_table(both, table)]
     run = open_run(both, StateTable(0))
     assert isinstance(run, TwoInputRun)
-    run.process(payloads)
+    assert list(run.process(payloads, AFTER_WATERMARK)) == []
     run.close()
     return function.calls
 
@@ -111,7 +111,7 @@ def test_rows_without_keys(tmp_path: Path) -> None:
     assert [group for group, _ in rules] == [0, 1, 2]
     run = open_run(both, StateTable(0))
     run.begin(0, 0, 0)
-    run.process([elements[0][1], rules[0][1]])
+    assert list(run.process([elements[0][1], rules[0][1]], AFTER_WATERMARK)) == []
     (result,) = run.take_outputs(AFTER_WATERMARK)
     assert result.payload is not None
     timed = OUT.append(pa.field(EVENT_TIME, pa.int64()))

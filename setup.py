@@ -5,9 +5,7 @@ back on; ``FLINKISH_SANITIZE=address,undefined`` builds for ``ci/sanitize.sh``. 
 has a build directory of its own, so that switching never mixes objects; C is shared by those
 that have the same, so that Cython translates a module once.
 
-A module that guards all it shares between threads says so itself, in its first line
-(``freethreading_compatible``); a free-threaded CPython turns its GIL on when it imports another
-one.  ``ci/freethreading.sh`` proves the claims.
+A module that needs no GIL says so in its first line; ``ci/freethreading.sh`` proves the claims.
 """
 
 import os

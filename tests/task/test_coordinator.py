@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -26,21 +25,8 @@ from flinkish.task import (
     TaskState,
 )
 from flinkish.task.checkpoint_requests import MAX_QUEUED, CheckpointRequest, CheckpointRequests
-from tests.task.bench import Bench, Task
+from tests.task.bench import Task
 from tests.waiting import PATIENCE
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Any]:
-    made: list[Bench] = []
-
-    def make(**settings: Any) -> Bench:
-        made.append(Bench(tmp_path, **settings))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.coordinator.shutdown()
 
 
 def reason(future: Future[Any]) -> str:

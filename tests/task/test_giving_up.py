@@ -1,13 +1,10 @@
 """Callers that stop waiting for a future: nothing else may notice."""
 
 import asyncio
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
-
-import pytest
 
 from flinkish.common.elements import StreamRecord
 from flinkish.task import (
@@ -22,22 +19,8 @@ from flinkish.task import (
 )
 from flinkish.time import SystemProcessingTimeService
 from tests.racing import switched_every
-from tests.task.bench import Bench
 from tests.task.jobs import Tracing
 from tests.waiting import PATIENCE, until
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Any]:
-    made: list[Bench] = []
-
-    def make(**settings: Any) -> Bench:
-        made.append(Bench(tmp_path, **settings))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.coordinator.shutdown()
 
 
 def test_a_checkpoint_is_kept_though_its_caller_gave_up(bench: Any) -> None:

@@ -57,7 +57,9 @@ class Haunted(KeyedProcessFunction):
     def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
         if self.becomes_one():
             signal.signal(signal.SIGHUP, signal.SIG_IGN)  # by which it would go with its executor
-            executor().suspend()
+            frozen = executor()
+            (self.work / "executor").write_text(str(frozen.pid))
+            frozen.suspend()
             while not self.plane.settings.get("go"):
                 time.sleep(0.01)
         self.seen.update((self.seen.value() or 0) + 1)
@@ -108,6 +110,9 @@ def main(work: Path) -> None:
     }
     (work / "found.json").write_text(json.dumps(found))
     spark.stop()
+    # Spark asks its executors to end, and a frozen one does not hear it.
+    with suppress(psutil.NoSuchProcess):
+        psutil.Process(int((work / "executor").read_text())).kill()
 
 
 if __name__ == "__main__":

@@ -8,9 +8,7 @@ from Spark's workers to the driver.
 
 from __future__ import annotations
 
-import sys
 import threading
-import traceback
 from collections.abc import Iterable
 from typing import Any
 
@@ -31,6 +29,7 @@ from flinkish.common._rpc_errors import (
     RpcTimeoutError,
     UnknownMessageError,
 )
+from flinkish.common.stacks import stack_of
 
 __all__ = [
     "ArgumentTypeError",
@@ -296,8 +295,7 @@ class TaskCancellationError(FlinkishError, TimeoutError):
     @classmethod
     def of(cls, source: str, thread: threading.Thread, timeout_ms: int) -> TaskCancellationError:
         """The error for a source whose thread still runs after this time."""
-        frame = sys._current_frames().get(thread.ident or 0)
-        stack = "".join(traceback.format_stack(frame)) if frame is not None else ""
+        stack = stack_of(thread.ident)
         return cls(
             f"{source} did not return from run within {timeout_ms} ms after cancel(); its thread "
             "is left behind. Let run() look at what cancel() sets, and wait with time-outs. It was "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-import traceback
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from types import TracebackType
@@ -21,6 +20,7 @@ from flinkish.common.errors import (
     RejectedExecutionError,
 )
 from flinkish.common.forks import AFTER_FORK, call_in_children
+from flinkish.common.stacks import stack_of
 from flinkish.purgatory.later import CompletesLater
 from flinkish.purgatory.system_timer import SystemTimer
 from flinkish.purgatory.timer import Timer
@@ -224,8 +224,7 @@ class DelayedOperationPurgatory(watch_lists.WatchLists, CompletesLater):
             if circle
             else f"and has not given it back for {self.patience_ms} ms"
         )
-        frame = sys._current_frames().get(thread)
-        stack = "".join(traceback.format_stack(frame)) if frame is not None else "  it has ended\n"
+        stack = stack_of(thread) or "  it has ended\n"
         message = (
             f"purgatory {self.name!r}: {operation!r} is held by thread {thread}, {found}. The "
             "request was left with that thread, which serves it before it lets go. Do not hold "

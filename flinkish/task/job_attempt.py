@@ -5,9 +5,7 @@ Invariant: for each task exactly one ``TaskEnd`` is reported, after its ``invoke
 
 from __future__ import annotations
 
-import sys
 import threading
-import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -17,6 +15,7 @@ from flinkish.common.errors import (
     TaskCancellationError,
 )
 from flinkish.common.notes import add_note
+from flinkish.common.stacks import stack_of
 from flinkish.task.checkpoint_storage import CheckpointStorage
 from flinkish.task.checkpoint_types import CheckpointConfig
 from flinkish.task.coordinator import CheckpointCoordinator
@@ -127,8 +126,7 @@ class JobAttempt:
     def stuck(self, patience_ms: int) -> TaskCancellationError:
         """The error for tasks that have not ended in time, with the stack of the first."""
         name = min(self.left)
-        frame = sys._current_frames().get(self.threads[name].ident or 0)
-        stack = "".join(traceback.format_stack(frame)) if frame is not None else ""
+        stack = stack_of(self.threads[name].ident)
         return TaskCancellationError(
             f"task {name!r} of job {self._job!r} has not ended within {patience_ms} ms; its thread "
             "is left behind. Have its operator, or source, wait with time-outs, or give the job a "

@@ -27,6 +27,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import thread as pools
 from typing import NoReturn
 
 from flinkish._core.timer_tasks import DueTasks, TimerTask
@@ -223,9 +224,9 @@ class SystemTimer(Timer):
         self._wake()
 
     def _say_refused(self, error: Exception) -> None:
-        """Once: when a program ends, every executor refuses whatever is due from then on."""
+        """Once, and not when the program ends: every executor refuses what is due from then on."""
         first, self._refused = not self._refused, True
-        if first and threading.main_thread().is_alive():
+        if first and not _program_ends():
             log.error(
                 "timer %s: its executor takes no tasks, so they run on the threads that hand them "
                 "over (%r)",
@@ -298,3 +299,12 @@ class SystemTimer(Timer):
         if self._in_child:
             raise RejectedExecutionError(f"timer {self.name!r} {AFTER_FORK}")
         super()._rejected(task)
+
+
+def _program_ends() -> bool:
+    """Whether the interpreter is shutting down, so that the standard library's pools refuse work.
+
+    While it waits for their threads the main thread is still alive; only their own flag tells.
+    """
+    pools_end: bool = getattr(pools, "_shutdown", False)
+    return pools_end or not threading.main_thread().is_alive()

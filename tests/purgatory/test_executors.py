@@ -115,6 +115,7 @@ def test_a_waiter_is_not_held_up_by_another() -> None:
 
 PROGRAM = """
 import logging, threading, time
+from concurrent.futures import ThreadPoolExecutor
 from flinkish.purgatory import SystemTimer, TimerTask
 
 logging.basicConfig()
@@ -125,13 +126,20 @@ class Tick(TimerTask):
 
 timer = SystemTimer("ends")
 timer.add(Tick(1))
-threading.Thread(target=time.sleep, args=(0.2,)).start()  # the end of the program waits for it
+{waiting}
 """
 
+WAITING = {
+    "thread": "threading.Thread(target=time.sleep, args=(0.2,)).start()",
+    "pool": "ThreadPoolExecutor(1).submit(time.sleep, 0.2)",  # and its main thread is still alive
+}
 
-def test_the_end_of_a_program_is_no_error() -> None:
+
+@pytest.mark.parametrize("waiting", WAITING)
+def test_the_end_of_a_program_is_no_error(waiting: str) -> None:
+    """The program waits at its end, and the timer has tasks due meanwhile."""
     ended = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
+        [sys.executable, "-c", PROGRAM.format(waiting=WAITING[waiting])],
         capture_output=True,
         text=True,
         timeout=PATIENCE,

@@ -132,11 +132,14 @@ def use(make: Callable[[], Any], names: list[str]) -> int:
             thing = make()
         except Exception:
             return called  # it cannot be made without what it needs: good
-        with contextlib.suppress(Exception, Interrupted):
-            signal.setitimer(signal.ITIMER_REAL, LONGEST_CALL_S, LONGEST_CALL_S)
-            attribute = getattr(thing, name)
-            if callable(attribute):
-                attribute(*arguments)
+        # The alarm may ring while the inner `with` is left; the next one rings much later.
+        with contextlib.suppress(Interrupted):
+            with contextlib.suppress(Exception, Interrupted):
+                signal.setitimer(signal.ITIMER_REAL, LONGEST_CALL_S, LONGEST_CALL_S)
+                attribute = getattr(thing, name)
+                if callable(attribute):
+                    attribute(*arguments)
+            signal.setitimer(signal.ITIMER_REAL, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
         called += 1
     return called

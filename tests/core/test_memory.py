@@ -1,7 +1,6 @@
 """Segments: growth, files, full disks, and descriptors that are closed whatever happens."""
 
 import os
-import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from flinkish._core._testing_state import SegmentDoor, limit_segments
 from flinkish._core.keyed_process import KeyedTimerService
 from flinkish._core.keyed_state import ListCell, MapCell, ValueCell
 from flinkish._core.state_table import FILES, StateTable
+from tests.disks import full_disk
 
 
 def descriptors() -> int:
@@ -25,13 +25,7 @@ def _no_descriptor_left() -> Iterator[None]:
     assert descriptors() <= before  # earlier tests may have left some to the collector
 
 
-@pytest.fixture
-def file_limit() -> Iterator[int]:
-    """No file grows past 64 KiB: what a full disk does, without filling one."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (65536, hard))
-    yield 65536
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+FILE_LIMIT = 1 << 16
 
 
 def opened(home: Path, *, create: bool = True) -> list[int]:
@@ -95,11 +89,12 @@ def test_what_cannot_be_mapped_is_closed(tmp_path: Path) -> None:
         SegmentDoor(os.open(tmp_path / "segment", os.O_RDONLY))
 
 
-def test_a_segment_on_a_full_disk_goes_on_in_memory(tmp_path: Path, file_limit: int) -> None:
+@full_disk(FILE_LIMIT)
+def test_a_segment_on_a_full_disk_goes_on_in_memory(tmp_path: Path) -> None:
     segment = SegmentDoor(os.open(tmp_path / "segment", os.O_RDWR | os.O_CREAT))
-    segment.reserve(file_limit // 2)
+    segment.reserve(FILE_LIMIT // 2)
     segment.write(100, b"kept")
-    for size in (file_limit + 1, 20 * file_limit):
+    for size in (FILE_LIMIT + 1, 20 * FILE_LIMIT):
         segment.reserve(size)
         assert segment.size >= size
         assert segment.read(100, 4) == b"kept"
@@ -108,15 +103,16 @@ def test_a_segment_on_a_full_disk_goes_on_in_memory(tmp_path: Path, file_limit: 
     segment.release()
 
 
-def test_a_segment_without_file_and_memory_is_as_it_was(tmp_path: Path, file_limit: int) -> None:
+@full_disk(FILE_LIMIT)
+def test_a_segment_without_file_and_memory_is_as_it_was(tmp_path: Path) -> None:
     segment = SegmentDoor(os.open(tmp_path / "segment", os.O_RDWR | os.O_CREAT))
-    segment.reserve(file_limit // 2)
+    segment.reserve(FILE_LIMIT // 2)
     segment.write(100, b"kept")
     size = segment.size
-    limit_segments(file_limit)
+    limit_segments(FILE_LIMIT)
     try:
         with pytest.raises(MemoryError):
-            segment.reserve(file_limit + 1)
+            segment.reserve(FILE_LIMIT + 1)
     finally:
         limit_segments(None)
     assert segment.size == size
@@ -124,7 +120,8 @@ def test_a_segment_without_file_and_memory_is_as_it_was(tmp_path: Path, file_lim
     segment.release()
 
 
-def test_a_table_on_a_full_disk_goes_on_in_memory(tmp_path: Path, file_limit: int) -> None:
+@full_disk(FILE_LIMIT)
+def test_a_table_on_a_full_disk_goes_on_in_memory(tmp_path: Path) -> None:
     table, twin = StateTable(), StateTable()
     whole = []
     for made, files in ((table, opened(tmp_path)), (twin, [-1] * len(FILES))):
@@ -146,15 +143,11 @@ def test_a_table_on_a_full_disk_goes_on_in_memory(tmp_path: Path, file_limit: in
 
 
 def test_a_table_without_room_from_the_start(tmp_path: Path) -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     table = StateTable()
     value, _, _, _ = make(table)
     files = opened(tmp_path)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
-    try:
+    with full_disk(0):
         table.map(files, 3, create=True)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert not table.in_files
     table.set_current_key("a key", 3)
     value.update(7)

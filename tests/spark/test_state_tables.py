@@ -1,9 +1,9 @@
 """State whose table cannot be kept on the disk, or is not what its name says."""
 
-import resource
 import shutil
 from pathlib import Path
 
+from tests.disks import full_disk
 from tests.spark.test_group_state import COUNT, TEXT, Store
 
 
@@ -25,13 +25,9 @@ def test_a_table_under_a_wrong_name_is_not_believed(tmp_path: Path) -> None:
 def test_a_disk_that_fills_up_costs_a_rebuild(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.program(TEXT).set(x="small")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (16384, hard))
-    try:
+    with full_disk(16384):
         large = store.program(TEXT)
         large.set(x="large" * 10_000)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert large.group.counters["tables_in_memory"] == 1
     assert store.tables == []
     again = store.program(TEXT)

@@ -7,6 +7,7 @@ import threading
 import time
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy
 import pytest
@@ -39,6 +40,24 @@ settings.load_profile("default")
 
 # What a shell starts in the background ignores Ctrl-C, with all its children; tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# What takes minutes: kills, clusters, demonstrations, many rounds of real threads.
+HERE = Path(__file__).resolve().parent
+LONG = (HERE / "stress", HERE / "spark" / "long")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="also the tests that take minutes")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out what takes minutes, unless it is asked for by its path or by --all."""
+    folder = collection_path.resolve()
+    if folder not in LONG or config.getoption("all"):
+        return None
+    asked = [Path(argument.split("::")[0]).resolve() for argument in config.args]
+    return not any(folder in (path, *path.parents) for path in asked) or None
 
 
 def pytest_report_header() -> str:

@@ -12,6 +12,7 @@ from tests.processes import python_path
 from tests.spark.sessions import LOCAL, QUICK, session
 
 HERE = Path(__file__).parent
+PARTS = HERE / "parts"  # what needs no session
 
 # Spark itself warns of its own use of pandas, and leaves sockets to the garbage collector.
 QUIET = (
@@ -23,42 +24,10 @@ QUIET = (
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if HERE in item.path.parents and item.path.name not in WITHOUT_SPARK:
+        if HERE in item.path.parents and PARTS not in item.path.parents:
             item.add_marker(pytest.mark.spark)
             for warning in QUIET:
                 item.add_marker(pytest.mark.filterwarnings(warning))
-
-
-WITHOUT_SPARK = (
-    "test_aimd.py",
-    "test_lease.py",
-    "test_ledger.py",
-    "test_ledger_bytecode.py",
-    "test_ledger_identity.py",
-    "test_ledger_layer.py",
-    "test_limiter.py",
-    "test_limits_hold.py",
-    "test_permit_ledger.py",
-    "test_permits_endpoint.py",
-    "test_rate.py",
-    "test_plane_ledger.py",
-    "test_plane_rpc.py",
-    "test_plane_failures.py",
-    "test_plane_runs.py",
-    "test_source_run.py",
-    "test_group_state.py",
-    "test_checkpoint_formats.py",
-    "test_checkpoint_settings.py",
-    "test_processor.py",
-    "test_state_tables.py",
-    "test_table_files.py",
-    "test_async_operator.py",
-    "test_async_task.py",
-    "test_task_input.py",
-    "test_two_input_run.py",
-    "test_task_output.py",
-    "test_spark_task.py",
-)
 
 
 def worker_environment() -> dict[str, str]:

@@ -1,7 +1,5 @@
 """Source functions as streaming sources of Spark."""
 
-import json
-import random
 import threading
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,6 @@ from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, Seri
 from flinkish.functions import SourceFunction
 from tests.processes import LONGEST_S
 from tests.spark.functions import Silence
-from tests.spark.killing import kill_now_and_then
 from tests.spark.sources import FailsAt, Forgetful, Numbers, Paced
 from tests.spark.support import start, timed
 from tests.waiting import until
@@ -147,13 +144,3 @@ def test_bad_sources(spark: SparkSession) -> None:
         fs.register_source(spark, locked, SCHEMA)
     with pytest.raises(IllegalArgumentError, match="has a column 'n' already"):
         fs.register_source(spark, Numbers(1), SCHEMA, timestamp_column="n")
-
-
-@pytest.mark.stress
-def test_killed_drivers(tmp_path: Path) -> None:
-    chance, count, kills = random.Random(5), 10_000, 2
-    program = ["tests.spark.kill_source", str(tmp_path), str(count)]
-    deaths = kill_now_and_then(program, tmp_path, chance, kills, 1.0)
-    batches = [json.loads(file.read_text()) for file in sorted((tmp_path / "out").glob("*.json"))]
-    assert [number for batch in batches for number in batch] == list(range(count))
-    assert deaths == kills

@@ -30,10 +30,10 @@ from flinkish.spark.limits.permits import LEASE_NS, PermitLedger
 from tests.forking import in_a_fork
 from tests.processes import freeze, piped, thaw
 from tests.racing import meanwhile
+from tests.spark.parts.plane_worker import REQUEST, Site, SiteGateway
+from tests.spark.parts.test_plane_ledger import FIRST, attempt
+from tests.spark.parts.test_plane_rpc import SOON, plane, worker
 from tests.spark.patience import HOUR_MS, patient
-from tests.spark.plane_worker import REQUEST, Site, SiteGateway
-from tests.spark.test_plane_ledger import FIRST, attempt
-from tests.spark.test_plane_rpc import SOON, plane, worker
 from tests.waiting import until
 
 __all__ = ["plane", "worker"]
@@ -55,7 +55,7 @@ def test_a_connection_that_is_lost_is_made_again(plane: ControlPlane, worker: Wo
 
 def process_of(role: str, environment: dict[str, str]) -> Any:
     """A process that is killed at the end."""
-    return piped("-m", "tests.spark.plane_worker", role, env=environment, text=False)
+    return piped("-m", "tests.spark.parts.plane_worker", role, env=environment, text=False)
 
 
 def go_on(worker: WorkerPlane, change: Callable[[], object]) -> None:

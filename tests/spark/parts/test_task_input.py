@@ -11,7 +11,7 @@ import pytest
 from flinkish.common.elements import StreamRecord
 from flinkish.spark.task_input import BatchReader, RowInput
 from flinkish.task import InputStatus
-from tests.spark.fake_batches import Feed, numbers
+from tests.spark.parts.fake_batches import Feed, numbers
 from tests.spark.task_operators import NUMBERS
 from tests.waiting import PATIENCE, until
 

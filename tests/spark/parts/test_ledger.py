@@ -245,7 +245,7 @@ def test_a_result_that_is_there_twice_survives_the_damage_of_one(tmp_path: Path)
 KILLED = """
     import os, sys
     sys.path[:0] = {path!r}
-    from tests.spark.test_ledger import key, ledger, lists
+    from tests.spark.parts.test_ledger import key, ledger, lists
     writer = ledger({home!r}).writer("0")
     for number in range(50):
         writer.append([key(number)], lists(number))

@@ -18,7 +18,7 @@ from flinkish.spark.task_plan import SideOutput
 from flinkish.spark.task_run import SparkTask, Subtask
 from flinkish.testing import TestProcessingTimeService
 from tests.spark import async_functions as calls
-from tests.spark.fake_batches import Feed, numbers
+from tests.spark.parts.fake_batches import Feed, numbers
 from tests.spark.task_operators import NUMBERS
 
 PAIRS = pa.schema([("n", pa.int64()), ("m", pa.int64())])

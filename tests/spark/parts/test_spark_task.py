@@ -17,7 +17,7 @@ from flinkish.spark import task_output
 from flinkish.spark.task_plan import TaskPlan
 from flinkish.spark.task_run import SparkTask, Subtask
 from flinkish.task import TaskState
-from tests.spark.fake_batches import Feed, numbers
+from tests.spark.parts.fake_batches import Feed, numbers
 from tests.spark.task_operators import NUMBERS, Count, FailsAt, Heart, Identity, Later, Life
 from tests.waiting import PATIENCE, until
 

@@ -14,10 +14,10 @@ import pytest
 
 from flinkish.common import Row
 from tests.models.two_inputs import BroadcastModel, connected_model
-from tests.spark.kill_operators import AGGREGATES, WINDOWS
-from tests.spark.killing import cut, kill_now_and_then, marks
+from tests.spark.long.kills.kill_operators import AGGREGATES, WINDOWS
+from tests.spark.long.kills.killing import cut, kill_now_and_then, marks
+from tests.spark.long.kills.test_kills import KILLS
 from tests.spark.support import GROUPS, by_key, tuples
-from tests.spark.test_kills import KILLS
 from tests.spark.two_streams import (
     Above,
     Batches,
@@ -129,7 +129,7 @@ def test_killed_drivers_of_operators(tmp_path: Path) -> None:
     count = max(6, 3 * KILLS)
     files = random_batches(6, count, 40, keys=12), random_batches(5, count, 40, keys=12)
     sources(None, tmp_path / "in", *files)  # type: ignore[arg-type]
-    program = ["tests.spark.kill_operators", str(tmp_path), *MODELS]
+    program = ["tests.spark.long.kills.kill_operators", str(tmp_path), *MODELS]
     deaths = kill_now_and_then(program, tmp_path, random.Random(9), KILLS, 3.0, most=8)
     assert deaths == KILLS
     inputs = [tmp_path / "in" / name for name in ("orders", "payments")]

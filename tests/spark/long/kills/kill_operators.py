@@ -1,8 +1,8 @@
 """A program that is killed: several operators over two directories of micro-batches, at once.
 
-Run as ``python -m tests.spark.kill_operators WORK connect join broadcast keyless columns``, or with
-some of these; WORK/in holds the batches, WORK/out gets a file for each query and micro-batch.  Ends
-with WORK/done when all are through.
+Run as ``python -m tests.spark.long.kills.kill_operators WORK connect join broadcast keyless
+columns``, or with some of these; WORK/in holds the batches, WORK/out gets a file for each query and
+micro-batch.  Ends with WORK/done when all are through.
 """
 
 import sys

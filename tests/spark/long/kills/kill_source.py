@@ -1,7 +1,7 @@
 """A program that is killed: a query over a source function, into a file for each micro-batch.
 
-Run as ``python -m tests.spark.kill_source WORK COUNT``; ends with WORK/done when all records of
-the source are through.
+Run as ``python -m tests.spark.long.kills.kill_source WORK COUNT``; ends with WORK/done when all
+records of the source are through.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Processes of control planes: `python -m tests.spark.plane_worker ROLE`.
+"""Processes of control planes: `python -m tests.spark.parts.plane_worker ROLE`.
 
 work    reads a pickled (plane, attempt), and runs that attempt until it is killed; when the setting
         "permits" comes it takes some from the endpoint of that name

@@ -1,4 +1,4 @@
-"""A driver whose executor freezes: ``python -m tests.spark.plane_zombie WORK``.
+"""A driver whose executor freezes: ``python -m tests.spark.long.clusters.plane_zombie WORK``.
 
 The first attempt of partition 1 stops its executor's JVM, and its Python worker goes on when
 another one has done the micro-batch.  Writes WORK/found.json.

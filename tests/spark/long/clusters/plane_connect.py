@@ -1,4 +1,4 @@
-"""A control plane on Spark Connect: ``python -m tests.spark.plane_connect WORK``.
+"""A control plane on Spark Connect: ``python -m tests.spark.long.clusters.plane_connect WORK``.
 
 Writes WORK/found.json: what is said of a session whose workers are somewhere else, and what a plane
 saw that was told where workers find it.

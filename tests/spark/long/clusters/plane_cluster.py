@@ -1,4 +1,6 @@
-"""A driver: ``python -m tests.spark.plane_cluster MASTER WORK``; writes WORK/found.json.
+"""A driver on a cluster.
+
+Run as ``python -m tests.spark.long.clusters.plane_cluster MASTER WORK``; writes WORK/found.json.
 
 Its workers are not used again: each ends with its task.
 """

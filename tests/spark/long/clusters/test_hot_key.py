@@ -10,6 +10,6 @@ ROWS, BYTES = 15_000, 20_000
 def test_output_of_one_key_takes_no_heap_of_its_size(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
-    program = ("-m", "tests.spark.hot_key", str(tmp_path), "1g", str(ROWS), str(BYTES))
-    done = ran(*program, env=environment)
+    program = "tests.spark.long.clusters.hot_key"
+    done = ran("-m", program, str(tmp_path), "1g", str(ROWS), str(BYTES), env=environment)
     assert done.stdout.split()[-2:] == [str(ROWS), str(ROWS * BYTES)]

@@ -16,7 +16,7 @@ from flinkish.spark.ledger import LedgerIndex, ResumeLedger
 from flinkish.spark.ledger import held as held_rooms
 from flinkish.spark.ledger import index as index_of
 from flinkish.spark.ledger.files import Place, SegmentFile
-from tests.spark.test_ledger import found, fresh, key, ledger, lists, rows, write
+from tests.spark.parts.test_ledger import found, fresh, key, ledger, lists, rows, write
 
 
 class Reads:

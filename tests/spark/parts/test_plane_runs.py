@@ -22,9 +22,9 @@ from flinkish.spark.plan import OperatorPlan
 from flinkish.state import ValueStateDescriptor
 from flinkish.windowing import TumblingEventTimeWindows
 from tests.spark.fake_spark import SCHEMA, FakeSpark, plan
-from tests.spark.test_plane_ledger import attempt
-from tests.spark.test_plane_rpc import plane, worker
-from tests.spark.test_vector_run import windows
+from tests.spark.parts.test_plane_ledger import attempt
+from tests.spark.parts.test_plane_rpc import plane, worker
+from tests.spark.parts.test_vector_run import windows
 from tests.waiting import until
 
 __all__ = ["plane", "worker"]  # fixtures

@@ -12,8 +12,8 @@ import pytest
 
 from tests.processes import ran
 from tests.spark.conftest import worker_environment
-from tests.spark.daemons import standalone
-from tests.spark.plane_zombie import BATCHES, KEYS
+from tests.spark.long.clusters.daemons import standalone
+from tests.spark.long.clusters.plane_zombie import BATCHES, KEYS
 from tests.spark.support import by_key
 
 
@@ -35,7 +35,15 @@ def test_a_cluster(tmp_path: Path, cluster: Callable[[Path], AbstractContextMana
     """Executors of their own; one of their workers is killed."""
     env = os.environ | worker_environment() | {"SPARK_WORKER_DIR": str(tmp_path / "work")}
     with cluster(tmp_path) as master:
-        ran("-W", "ignore", "-m", "tests.spark.plane_cluster", master, str(tmp_path), env=env)
+        ran(
+            "-W",
+            "ignore",
+            "-m",
+            "tests.spark.long.clusters.plane_cluster",
+            master,
+            str(tmp_path),
+            env=env,
+        )
     found = json.loads((tmp_path / "found.json").read_text())
     assert sorted(partition for _, partition in found["running"]) == [0, 1]
     assert len({pid for pid, _ in found["running"]}) == 2
@@ -48,7 +56,7 @@ def test_a_cluster(tmp_path: Path, cluster: Callable[[Path], AbstractContextMana
 def test_a_zombie_of_a_keyed_operator(tmp_path: Path) -> None:
     """Its executor is frozen, another has its partition: refused when it goes on, and told why."""
     env = os.environ | worker_environment() | {"SPARK_WORKER_DIR": str(tmp_path / "work")}
-    ran("-W", "ignore", "-m", "tests.spark.plane_zombie", str(tmp_path), env=env)
+    ran("-W", "ignore", "-m", "tests.spark.long.clusters.plane_zombie", str(tmp_path), env=env)
     found = json.loads((tmp_path / "found.json").read_text())
     assert by_key(found["rows"]) == {
         key: [[key, n] for n in range(1, 3 * BATCHES + 1)] for key in KEYS
@@ -62,7 +70,7 @@ def test_a_zombie_of_a_keyed_operator(tmp_path: Path) -> None:
 def test_connect(tmp_path: Path) -> None:
     """A session of a server says what is lost; a plane that is told its host works there, too."""
     env = os.environ | worker_environment()
-    ran("-W", "ignore", "-m", "tests.spark.plane_connect", str(tmp_path), env=env)
+    ran("-W", "ignore", "-m", "tests.spark.long.clusters.plane_connect", str(tmp_path), env=env)
     found = json.loads((tmp_path / "found.json").read_text())
     assert found["session"].startswith("pyspark.sql.connect.")
     for refusal in (found["given"], found["active"]):

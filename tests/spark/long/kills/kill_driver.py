@@ -1,7 +1,7 @@
 """A program that is killed: a query over a directory of micro-batches, into a file for each.
 
-Run as ``python -m tests.spark.kill_driver WORK process`` (or ``windows``); WORK/in holds the
-batches.  Ends with WORK/done when all are through.
+Run as ``python -m tests.spark.long.kills.kill_driver WORK process`` (or ``windows``); WORK/in holds
+the batches.  Ends with WORK/done when all are through.
 """
 
 import sys

@@ -18,7 +18,7 @@ from flinkish.spark.task_plan import TaskPlan
 from flinkish.spark.task_run import SparkTask, Subtask
 from flinkish.testing import OneInputStreamOperatorTestHarness
 from tests.spark import async_functions as calls
-from tests.spark.fake_batches import Feed, numbers
+from tests.spark.parts.fake_batches import Feed, numbers
 from tests.spark.task_operators import NUMBERS
 from tests.waiting import until
 

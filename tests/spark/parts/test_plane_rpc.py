@@ -26,8 +26,8 @@ from flinkish.rpc import FencedRpcEndpoint, FencedRpcGateway, RpcEndpoint, RpcGa
 from flinkish.spark.control_plane import ControlPlane, PlaneHandle, TaskPlane, WorkerPlane
 from flinkish.spark.control_plane import plane as plane_module
 from flinkish.spark.control_plane.attached import run_attached
+from tests.spark.parts.test_plane_ledger import FIRST, attempt
 from tests.spark.patience import HOUR_MS
-from tests.spark.test_plane_ledger import FIRST, attempt
 from tests.waiting import until
 
 SOON = 60

@@ -1,8 +1,8 @@
 """A program for other places than the tests' own session: Spark Connect, a cluster.
 
-Run as ``python -m tests.spark.places PLACE WORK``; reads WORK/in, writes WORK/out, a file for
-each micro-batch, WORK/batch.json (the same rows as a batch DataFrame), WORK/statistics.json, and
-WORK/tasks.json (numbers through tasks and calls).
+Run as ``python -m tests.spark.long.clusters.places PLACE WORK``; reads WORK/in, writes WORK/out, a
+file for each micro-batch, WORK/batch.json (the same rows as a batch DataFrame),
+WORK/statistics.json, and WORK/tasks.json (numbers through tasks and calls).
 """
 
 import json

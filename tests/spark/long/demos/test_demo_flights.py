@@ -21,7 +21,7 @@ pytestmark = pytest.mark.spark
 ROOT = Path(tests.__file__).resolve().parents[1]
 # Flights of January by every 80th aircraft, by six that fly to Honolulu, by some that were
 # diverted, and a quarter of those that were cancelled before they had an aircraft.
-JANUARY = ROOT / "tests" / "spark" / "flights_of_january.csv"
+JANUARY = Path(__file__).with_name("flights_of_january.csv")
 DAY = 86_400_000
 
 

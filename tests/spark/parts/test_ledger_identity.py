@@ -28,8 +28,8 @@ from hypothesis import strategies as st
 from flinkish.common.errors import SerializationError
 from flinkish.functions import AsyncFunction
 from flinkish.spark.ledger import ResumeLedger, function_version
-from tests.spark.test_ledger import SCHEMA
-from tests.spark.test_ledger_bytecode import made, version
+from tests.spark.parts.test_ledger import SCHEMA
+from tests.spark.parts.test_ledger_bytecode import made, version
 
 # --- values
 
@@ -346,8 +346,8 @@ def test_what_the_state_of_an_object_leaves_out_does_not_count() -> None:
 SCRIPT = """
     import sys
     sys.path[:0] = {path!r}
-    from tests.spark import test_ledger_bytecode as code
-    from tests.spark import test_ledger_identity as here
+    from tests.spark.parts import test_ledger_bytecode as code
+    from tests.spark.parts import test_ledger_identity as here
     from flinkish.spark.ledger import function_version
     subjects = [code.made(code.ASK), here.Model({{1, "a", ("b", here.Colour.RED)}}), here.Settings]
     subjects += [here.closing_over(frozenset("abc")), here.typed, here.cached("small")]

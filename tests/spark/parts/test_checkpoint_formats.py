@@ -10,7 +10,7 @@ from flinkish import __version__
 from flinkish._core import codec
 from flinkish.common.errors import IncompatibleStateError
 from flinkish.spark import group_state
-from tests.spark.test_group_state import COUNT, Store
+from tests.spark.parts.test_group_state import COUNT, Store
 
 NEW_IN_HEADS = ("generation", "flinkish")
 

@@ -23,7 +23,7 @@ def test_places(tmp_path: Path, place: str) -> None:
     batches = random_batches(81, batches=2, rows=60, keys=15)
     feed(source, batches)
     env = os.environ | worker_environment()
-    ran("-W", "ignore", "-m", "tests.spark.places", place, str(tmp_path), env=env)
+    ran("-W", "ignore", "-m", "tests.spark.long.clusters.places", place, str(tmp_path), env=env)
     out = tmp_path / "out"
     found = Outcome(batches={int(file.stem): tuples(file) for file in out.glob("*.json")})
     model, given = expected(Silence(), batches, 1000)

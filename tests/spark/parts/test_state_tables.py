@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from tests.disks import full_disk
-from tests.spark.test_group_state import COUNT, TEXT, Store
+from tests.spark.parts.test_group_state import COUNT, TEXT, Store
 
 
 def test_a_table_under_a_wrong_name_is_not_believed(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from tests.models.window_operator import WindowModel
 from tests.spark.functions import LATE, Silence
-from tests.spark.killing import cut, kill_now_and_then
+from tests.spark.long.kills.killing import cut, kill_now_and_then
 from tests.spark.support import GROUPS, Outcome, Source, run, settings, timed, tuples
 from tests.spark.traffic import OUT, SCHEMA, check, expected, feed, random_batches
 from tests.spark.windowed import SESSIONS
@@ -86,7 +86,7 @@ def test_killed_drivers(tmp_path: Path) -> None:
     batches = random_batches(41, batches=max(8, 3 * KILLS), rows=50, keys=20)
     feed(source, batches)
     out = tmp_path / "out"
-    program = ["tests.spark.kill_driver", str(tmp_path), "process"]
+    program = ["tests.spark.long.kills.kill_driver", str(tmp_path), "process"]
     deaths = kill_now_and_then(program, tmp_path, chance, KILLS, 1.5)
     assert deaths == KILLS
     found = Outcome(batches={int(file.stem): tuples(file) for file in out.glob("*.json")})
@@ -103,7 +103,7 @@ def test_killed_drivers_of_windows(tmp_path: Path) -> None:
     source = Source(None, tmp_path / "in", SCHEMA)  # type: ignore[arg-type]
     batches = random_batches(43, batches=max(6, 3 * KILLS), rows=50, keys=20)
     feed(source, batches)
-    program = ["tests.spark.kill_driver", str(tmp_path), "windows"]
+    program = ["tests.spark.long.kills.kill_driver", str(tmp_path), "windows"]
     assert kill_now_and_then(program, tmp_path, random.Random(43), KILLS, 1.5) == KILLS
     found = {int(file.stem): tuples(file) for file in (tmp_path / "out").glob("*.json")}
     batches = cut(tmp_path / "checkpoint", tmp_path / "in", batches)

@@ -6,5 +6,5 @@ from tests.checkout import examples, says_what_it_says
 
 
 def test_the_example_of_the_document(capsys: pytest.CaptureFixture[str]) -> None:
-    first, *_ = examples("docs/mailbox.md")
-    says_what_it_says("docs/mailbox.md", first, capsys)
+    first, *_ = examples("docs/guides/mailbox.md")
+    says_what_it_says("docs/guides/mailbox.md", first, capsys)

@@ -6,5 +6,5 @@ from tests.checkout import examples, says_what_it_says
 
 
 def test_the_example_of_the_document(capsys: pytest.CaptureFixture[str]) -> None:
-    first, *_ = examples("docs/async.md")
-    says_what_it_says("docs/async.md", first, capsys)
+    first, *_ = examples("docs/guides/async.md")
+    says_what_it_says("docs/guides/async.md", first, capsys)

@@ -1,10 +1,10 @@
-"""The examples of docs/joins.md."""
+"""The examples of docs/guides/joins.md."""
 
 import pytest
 
 from tests.checkout import examples, run_example
 
-PAGE = "docs/joins.md"
+PAGE = "docs/guides/joins.md"
 
 
 def test_the_example_in_a_test(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,10 +1,10 @@
-"""The example of docs/windows.md that needs no Spark."""
+"""The example of docs/guides/windows.md that needs no Spark."""
 
 import pytest
 
 from tests.checkout import examples, run_example
 
-PAGE = "docs/windows.md"
+PAGE = "docs/guides/windows.md"
 
 
 def test_the_example_in_a_test(capsys: pytest.CaptureFixture[str]) -> None:

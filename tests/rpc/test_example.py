@@ -1,4 +1,4 @@
-"""The examples of docs/rpc.md, run as they stand."""
+"""The examples of docs/guides/rpc.md, run as they stand."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tests.checkout import examples, says_what_it_says
 
 
 def test_the_examples_of_the_document(capsys: pytest.CaptureFixture[str]) -> None:
-    blocks = examples("docs/rpc.md")
+    blocks = examples("docs/guides/rpc.md")
     assert len(blocks) == 3
     for code in blocks:
-        says_what_it_says("docs/rpc.md", code, capsys)
+        says_what_it_says("docs/guides/rpc.md", code, capsys)

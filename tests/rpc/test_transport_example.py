@@ -1,4 +1,4 @@
-"""The example of docs/rpc-transport.md runs, and its tables name what there is."""
+"""The example of docs/reference/rpc-transport.md runs, and its tables name what there is."""
 
 import inspect
 
@@ -8,7 +8,7 @@ from flinkish._core.framing import FrameKind
 from flinkish.rpc.transport import Transport
 from tests.checkout import ROOT, examples, says_what_it_says
 
-PAGE = "docs/rpc-transport.md"
+PAGE = "docs/reference/rpc-transport.md"
 
 
 def test_the_example_of_the_document(capsys: pytest.CaptureFixture[str]) -> None:

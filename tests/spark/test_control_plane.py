@@ -203,5 +203,5 @@ def test_finish_a_stream(spark: SparkSession, plane: fs.ControlPlane, tmp_path: 
 def test_the_example_of_the_document(
     spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (code,) = examples("docs/control-plane.md")
-    says_what_it_says("docs/control-plane.md", code, capsys)
+    (code,) = examples("docs/guides/control-plane.md")
+    says_what_it_says("docs/guides/control-plane.md", code, capsys)

@@ -1,4 +1,4 @@
-"""The example of docs/tasks.md runs, and again from its checkpoint."""
+"""The example of docs/guides/tasks.md runs, and again from its checkpoint."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from tests.processes import ran
 
 
 def test_the_example_of_the_documentation_runs(tmp_path: Path, environment: dict[str, str]) -> None:
-    first, *_ = examples("docs/tasks.md")
+    first, *_ = examples("docs/guides/tasks.md")
     for expected in ("{0: 3000, 1: 3000, 2: 3000}\n", ""):
         run = ran("-W", "error", "-c", first, str(tmp_path), env=environment)
         assert run.stderr == ""

@@ -32,8 +32,8 @@ class DelayedOperation(delayed.DelayedOperation, TimerTask):
     Locking: ``try_complete`` and ``on_complete`` run under the operation's own lock, which is
     re-entrant and fair.  They may use the purgatory and other operations.  A thread that would
     wait for this lock in a circle with others does not: it leaves its request with the holder of
-    the lock, who serves it before giving the lock back (see ``docs/guides/purgatory.md``).  Only then
-    may an attempt return False although the operation is completed a moment later.
+    the lock, who serves it before giving the lock back (see ``docs/guides/purgatory.md``).  Only
+    then may an attempt return False although the operation is completed a moment later.
 
     Of the timer's part (``cancel``, ``state``): completing an operation cancels its timer, so
     its state is CANCELLED then; ``is_completed()`` tells more.

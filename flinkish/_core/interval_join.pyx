@@ -106,6 +106,7 @@ cdef class IntervalJoin(KeyedProcess):
             raise
         except Exception as error:
             raise self.table.unkeepable("a join", value, error) from error
+        self.table.check_open()
         segment_raise(table_append(&self.table.table, self.table.current, own.cell, TAG_EMPTY, 0,
                                    b"", out.tag, out.size, out.data, time, NO_ROW))
         return 0
@@ -121,7 +122,9 @@ cdef class IntervalJoin(KeyedProcess):
             return 0
         at = chain_head(head)
         while at != NO_ROW:
-            # The function may have state of its own, so the table may have moved.
+            # The function may have state of its own, so the table may have moved; and other threads
+            # run while it does.
+            self.table.check_open()
             entry = entry_at(table, at)
             at = entry.next
             if not within(entry.time, time, own.lower, own.upper):

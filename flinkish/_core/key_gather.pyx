@@ -37,24 +37,27 @@ def gather_keys(StateTable table not None, const uint32_t[::1] rows not None):
     cdef Py_ssize_t at, count = rows.shape[0]
     cdef int64_t total
     cdef Row* row
-    table.check_open()
     tags = np.empty(count, np.uint8)
     offsets = np.empty(count + 1, np.int32)
     cdef uint8_t[::1] tags_at = tags
     cdef int32_t[::1] offsets_at = offsets
-    with nogil:
-        total = measure(&table.table, rows, offsets_at)
-    if total < 0:
-        raise ValueError(f"there is no row {rows[-1 - total]}")
-    if total > INT32_MAX:
-        raise ValueError(f"the keys of {count} rows do not fit 2 GiB; take fewer at a time")
-    data = np.empty(total, np.uint8)
-    cdef uint8_t[::1] data_at = data
-    with nogil, cython.boundscheck(False):  # `measure` has been through the rows
-        for at in range(count):
-            row = row_at(&table.table, rows[at])
-            tags_at[at] = row.tag
-            if row.size:
-                memcpy(&data_at[offsets_at[at]], bytes_of(row.size, &row.word, table.table.slab.base),
-                       row.size)
+    cdef uint8_t[::1] data_at
+    table.hold()
+    try:
+        with nogil:
+            total = measure(&table.table, rows, offsets_at)
+        if total < 0:
+            raise ValueError(f"there is no row {rows[-1 - total]}")
+        if total > INT32_MAX:
+            raise ValueError(f"the keys of {count} rows do not fit 2 GiB; take fewer at a time")
+        data_at = data = np.empty(total, np.uint8)
+        with nogil, cython.boundscheck(False):  # `measure` has been through the rows
+            for at in range(count):
+                row = row_at(&table.table, rows[at])
+                tags_at[at] = row.tag
+                if row.size:
+                    memcpy(&data_at[offsets_at[at]],
+                           bytes_of(row.size, &row.word, table.table.slab.base), row.size)
+    finally:
+        table.let_go()
     return tags, offsets, data

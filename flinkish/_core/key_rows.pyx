@@ -11,13 +11,13 @@ from flinkish._core.values cimport TAG_EMPTY, TAG_SCOPED, Encoded, encode_key, h
 cdef uint32_t find(StateTable table, object key) except? 0xFFFFFFFE:
     cdef Encoded out
     cdef object owner = encode_key(key, &out)
+    table.check_open()
     return table_find(&table.table, out.tag, out.size, out.data,
                       hash_bytes(out.tag, out.size, out.data))
 
 
 def use_key(StateTable table not None, key):
     """Make `key` the current key if the table knows it; False, and no key is current, if not."""
-    table.check_open()
     table.current = find(table, key)
     return table.current != NO_ROW
 
@@ -47,11 +47,13 @@ def forget_empty_rows(StateTable table not None):
     if table.table.tracking:
         raise table.illegal_state("rows of a table with a log are forgotten by its commit")
     table.current = NO_ROW
+    table.hold()
     with nogil:
         for row in range(header_of(&table.table).rows):
             if row_at(&table.table, row).tag != TAG_EMPTY and row_is_empty(&table.table, row):
                 table_free_row(&table.table, row)
                 freed += 1
+    table.let_go()
     return freed
 
 

@@ -87,6 +87,7 @@ cdef class KeyedTimerService:
         cdef int added
         if not event and self.refusal is not None:
             raise self.table.illegal_state(self.refusal)
+        self.table.check_open()
         if event or not timers_peek(timers, &head):
             head.timestamp = NEVER
         added = table_add_timer(&self.table.table, timers, time, row, self.service)
@@ -98,12 +99,11 @@ cdef class KeyedTimerService:
         return 0
 
     cdef int delete(self, bint event, int64_t time, uint32_t row) except -1:
-        cdef int removed = table_remove_timer(
-            &self.table.table,
-            &self.table.table.event if event else &self.table.table.processing,
-            time, row, self.service)
-        if removed < 0:
-            segment_raise(-removed)
+        cdef Timers* timers = &self.table.table.event if event else &self.table.table.processing
+        cdef int removed
+        self.table.check_open()
+        removed = table_remove_timer(&self.table.table, timers, time, row, self.service)
+        segment_raise(-min(removed, 0))
         self.deleted += removed
         return 0
 

@@ -3,7 +3,7 @@
 # A handle is one (state, operator) pair; the table's current row decides whose state it
 # reads: of the row itself, or of its key alone.  The table moves when it grows, so no handle keeps a pointer over a call.
 
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from flinkish._core.state_coding cimport Coding
 from flinkish._core.state_table cimport StateTable
@@ -24,8 +24,10 @@ cdef class StateHandle:
     cdef uint32_t pair(self, int64_t ttl) noexcept
     cdef bint outlived(self, int64_t time) noexcept
 
-    # As encode_value and encode_key of values.pxd, with errors that name the state.
+    # As encode_value, encode_key and decode_value of values.pxd, with errors that name the state, and
+    # with a look at the table afterwards: they may run code of users.
     cdef object encode(self, object value, Encoded* out)
+    cdef object decode(self, uint8_t tag, uint32_t size, const uint64_t* word)
     cdef object encode_key(self, object key, Encoded* out)
 
 

@@ -101,21 +101,32 @@ cdef class StateHandle:
         return has_outlived(time, self.ttl, self.table.processing_time)
 
     cdef object encode(self, object value, Encoded* out):
+        cdef object owner
         value = coerce_value(value, self.coding, self.table, self.name)
         try:
-            return encode_value(value, out)
+            owner = encode_value(value, out)
         except (MemoryError, RecursionError):
             raise
         except Exception as error:
             raise self.table.unkeepable(f"the state {self.name!r}", value, error) from error
+        self.table.check_open()  # pickling runs code of the value's class
+        return owner
+
+    cdef object decode(self, uint8_t tag, uint32_t size, const uint64_t* word):
+        cdef object value = decode_value(tag, size, bytes_of(size, word, self.table.table.slab.base))
+        self.table.check_open()  # so does unpickling
+        return value
 
     cdef object encode_key(self, object key, Encoded* out):
+        cdef object owner
         try:
-            return encode_key(key, out)
+            owner = encode_key(key, out)
         except TypeError as error:
             raise self.table.illegal_type(
                 f"the map state {self.name!r} was given the key {key!r}: {error}"
             ) from None
+        self.table.check_open()
+        return owner
 
 
 cdef class ValueCell(StateHandle):
@@ -153,7 +164,7 @@ cdef class ValueCell(StateHandle):
         if cell.tag == TAG_INT:
             value = <int64_t>cell.word
         else:
-            value = decode_value(cell.tag, cell.size, bytes_of(cell.size, &cell.word, table.slab.base))
+            value = self.decode(cell.tag, cell.size, &cell.word)
         if self.ttl:
             if self.outlived(<int64_t>cell_at(table, row, self.cell + 1).word):
                 self.clear()
@@ -241,12 +252,10 @@ cdef class ListCell(StateHandle):
             following = entry.next
             if self.ttl and self.outlived(entry.time):
                 if self.show_expired:
-                    values.append(decode_value(entry.tag, entry.size,
-                                               bytes_of(entry.size, &entry.word, table.slab.base)))
+                    values.append(self.decode(entry.tag, entry.size, &entry.word))
                 segment_raise(table_remove_entry(table, at))
             else:
-                values.append(decode_value(entry.tag, entry.size,
-                                           bytes_of(entry.size, &entry.word, table.slab.base)))
+                values.append(self.decode(entry.tag, entry.size, &entry.word))
                 if self.ttl and self.renew_on_read:
                     segment_raise(table_touch_entry(table, at, self.table.processing_time))
             at = following
@@ -311,7 +320,7 @@ cdef class MapCell(StateHandle):
         if at == NO_ROW:
             return None
         entry = entry_at(table, at)
-        value = decode_value(entry.tag, entry.size, bytes_of(entry.size, &entry.word, table.slab.base))
+        value = self.decode(entry.tag, entry.size, &entry.word)
         if self.expire(at) and not self.show_expired:
             return None
         return value
@@ -365,11 +374,9 @@ cdef class MapCell(StateHandle):
             following = entry.next
             key = value = None
             if keys:
-                key = decode_value(entry.key_tag, entry.key_size,
-                                   bytes_of(entry.key_size, &entry.key_word, table.slab.base))
+                key = self.decode(entry.key_tag, entry.key_size, &entry.key_word)
             if values:
-                value = decode_value(entry.tag, entry.size,
-                                     bytes_of(entry.size, &entry.word, table.slab.base))
+                value = self.decode(entry.tag, entry.size, &entry.word)
             if not self.expire(at) or self.show_expired:
                 found.append((key, value) if keys and values else (key if keys else value))
             at = following

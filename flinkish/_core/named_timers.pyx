@@ -59,6 +59,7 @@ cdef class NamedTimers:
         piece.tag = TAG_EMPTY
         if namespace is not None:
             owner = encode_key(namespace, &scope)
+            self.table.check_open()  # encoding runs code of the namespace's class
             piece.tag, piece.size, piece.data = scope.tag, scope.size, scope.data
         segment_raise(scoped_row(&self.table.table, current, &piece, make, &found))
         return found
@@ -105,6 +106,7 @@ cdef class NamedTimers:
         piece.tag, piece.size, piece.data = TAG_EMPTY, 0, NULL
         if namespace is not None:
             owner = encode_key(namespace, &scope)
+            self.table.check_open()
             piece.tag, piece.size, piece.data = scope.tag, scope.size, scope.data
         for slot in range(timers_header(self.of(event)).used):
             if timers_get(self.of(event), slot, &timer) and timer.ns == self.service:

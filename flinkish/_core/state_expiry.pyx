@@ -78,6 +78,7 @@ def sweep(StateTable table not None, list expiries not None):
     try:
         for at in range(count):
             states[at].cell, states[at].is_chain, states[at].ttl = expiries[at]
+        table.hold()
         with nogil:
             for row in range(header_of(held).rows):
                 if row_at(held, row).tag != TAG_EMPTY:
@@ -85,6 +86,7 @@ def sweep(StateTable table not None, list expiries not None):
                     if gone < 0:
                         break
                     removed += gone
+        table.let_go()
         if gone < 0:
             segment_raise(<int>-gone)
     finally:

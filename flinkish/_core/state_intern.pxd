@@ -27,6 +27,9 @@ cdef enum KeyFault:
 # Whether every key can be a key of this table; where not, `at` is the first that cannot.
 cdef KeyFault check_column(Table* table, const KeyColumn* keys, Py_ssize_t* at) noexcept nogil
 
+# The error for a fault at key `at`, other than KEY_FOREIGN.
+cdef int raise_fault(KeyFault fault, const KeyColumn* keys, Py_ssize_t at) except -1
+
 # Write the row of each key of a good column, made when there is none.  0 or an errno; then the
 # rows of some keys have been made.
 cdef int intern_column(Table* table, const KeyColumn* keys, uint32_t* rows) noexcept nogil

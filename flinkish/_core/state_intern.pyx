@@ -103,3 +103,12 @@ cdef int intern_column(Table* table, const KeyColumn* keys, uint32_t* rows) noex
                 return status
         start += count
     return 0
+
+
+cdef int raise_fault(KeyFault fault, const KeyColumn* keys, Py_ssize_t at) except -1:
+    if fault == KEY_UNTAGGED:
+        raise ValueError(f"key {at} does not begin with its tag, as packed keys do")
+    raise ValueError(
+        f"key {at} is said to be at {keys.offsets[at]}..{keys.offsets[at + 1]} in "
+        f"{keys.text_size} bytes"
+    )

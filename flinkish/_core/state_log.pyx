@@ -51,7 +51,7 @@ def commit(StateTable table not None):
     """
     cdef Writer writer
     cdef bint changed
-    table.check_open()
+    table.hold()
     writer_init(&writer)
     with nogil:
         changed = table.table.touched.count != 0
@@ -59,6 +59,7 @@ def commit(StateTable table not None):
             write_changes(&table.table, &writer)
         if writer.status == 0:
             table_end_interval(&table.table)
+    table.let_go()
     table.current = NO_ROW
     return take_bytes(&writer)
 
@@ -127,6 +128,7 @@ cdef dict dump_shares(StateTable table, int only):
         segment_init(&shares[group].rows.segment)
         segment_init(&shares[group].event.segment)
         segment_init(&shares[group].processing.segment)
+    table.hold()
     try:
         with nogil:
             status = share_table(&table.table, shares, only)
@@ -140,6 +142,7 @@ cdef dict dump_shares(StateTable table, int only):
                             &shares[group].processing, &writer)
             found[header.first_key_group + group] = take_bytes(&writer)
     finally:
+        table.let_go()
         for group in range(groups):
             segment_release(&shares[group].rows.segment)
             segment_release(&shares[group].event.segment)
@@ -173,6 +176,7 @@ cdef int apply_log(StateTable table, object pieces, list cells, int ids, uint16_
     segment_init(&numbers.segment)
     table.track(False)
     header_of(&table.table).changing = 1
+    table.hold()
     try:
         for cell in cells:
             segment_raise(ids_push(&numbers, cell))
@@ -195,8 +199,10 @@ cdef int apply_log(StateTable table, object pieces, list cells, int ids, uint16_
             table_rebuild_free(&table.table)
             timers_rebuild_free(&table.table.event)
             timers_rebuild_free(&table.table.processing)
+        table.let_go()
         table.track(tracking)
     except BaseException:
+        table.let_go()
         table.close()  # half changed, it would be of no use
         raise
     finally:

@@ -7,6 +7,12 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from flinkish._core.state_rows cimport Table
 
+cdef enum:
+    STATE_BYTES = 16            # that name a state
+
+# These bytes as words, written to `words`; ValueError if they are not so many.
+cdef uint64_t* state_words(bytes state, uint64_t* words) except NULL
+
 cdef void table_init(Table* table) noexcept nogil
 
 # Free all memory and close all files; an empty table may be released again.

@@ -1,7 +1,8 @@
 """Make, map and release tables; described in ``state_open.pxd``."""
 
+from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from flinkish._core.memory cimport (
     Segment,
@@ -180,3 +181,10 @@ cdef Segment* segment_of(Table* table, int at) noexcept nogil:
     if (at - OWN_SEGMENTS) % 3 == 0:
         return &timers.nodes
     return &timers.slots if (at - OWN_SEGMENTS) % 3 == 1 else timers.sets
+
+
+cdef uint64_t* state_words(bytes state, uint64_t* words) except NULL:
+    if len(state) != STATE_BYTES:
+        raise ValueError(f"a state is named by {STATE_BYTES} bytes, not {len(state)}")
+    memcpy(words, PyBytes_AS_STRING(state), 2 * sizeof(uint64_t))
+    return words

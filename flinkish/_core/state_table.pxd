@@ -12,14 +12,25 @@ cdef class StateTable:
     cdef readonly list cells                # descriptions given to `add_cell`, by cell
     cdef public long long processing_time   # ms; decides what has outlived its time
     cdef public long long watermark         # ms
-    cdef uint32_t current                   # row of the current key, or NO_ROW
+    cdef uint32_t current                   # row of the current key, or NO_ROW; held: NO_ROW
+    cdef unsigned long holder               # thread at work without the GIL, or 0 (`one_thread`)
+    cdef uint32_t row_held                  # the current row that `let_go` makes current again
     cdef public object illegal_state        # classes of errors, for the walls to choose:
     cdef public object illegal_argument     #   a moment, a value, a type that will not do
     cdef public object illegal_type
     cdef public object not_serializable     #   a value that cannot be pickled
 
-    # `illegal_state` when nothing is open; ValueError for a cell that was not added.
+    # `illegal_state` when a thread is at work without the GIL, or nothing is open.
+    cdef int check_alone(self) except -1
     cdef int check_open(self) except -1
+
+    # Around sections without the GIL, and between them if they belong together: no other thread gets
+    # at the table.  It has no current key meanwhile, so that handles, which look for one anyway,
+    # need not look twice.
+    cdef int hold(self) except -1
+    cdef void let_go(self) noexcept
+
+    # ValueError for a cell that was not added.
     cdef int check_cell(self, uint32_t cell) except -1
 
     # The error for a value that cannot be kept because of another one; `keeper` was given it.

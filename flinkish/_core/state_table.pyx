@@ -1,23 +1,25 @@
 """The Python face of a table of keyed state."""
 
-from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 from posix.unistd cimport close
 
 from flinkish._core.memory cimport segment_raise
+from flinkish._core.one_thread cimport in_use, this_thread
 from flinkish._core.state_check cimport check_table
 from flinkish._core.state_entries cimport table_end_interval, table_free_row
 from flinkish._core.state_intern cimport (
     KEY_FOREIGN,
-    KEY_UNTAGGED,
     KEYS_GOOD,
     KeyColumn,
     KeyFault,
     check_column,
     intern_column,
+    raise_fault,
 )
 from flinkish._core.state_open cimport (
+    STATE_BYTES,
+    state_words,
     table_in_files,
     table_init,
     table_map,
@@ -52,7 +54,6 @@ from flinkish._core.values cimport (
 )
 
 cdef int MOST_KEY_GROUPS = 1 << 15  # Flink's largest parallelism
-cdef bytes NAMELESS = bytes(16)
 cdef int64_t LOWEST = <int64_t>(<uint64_t>1 << 63)
 
 # What a mapped table consists of: a file each, in the order in which `map` takes them.
@@ -63,14 +64,6 @@ FILES = (
 )
 
 
-cdef uint64_t* state_words(bytes state, uint64_t* words) except NULL:
-    """The 16 bytes that name a state, as words."""
-    if len(state) != len(NAMELESS):
-        raise ValueError(f"a state is named by {len(NAMELESS)} bytes, not {len(state)}")
-    memcpy(words, PyBytes_AS_STRING(state), 2 * sizeof(uint64_t))
-    return words
-
-
 cdef class StateTable:
     """Keyed state and timers of a range of key groups.
 
@@ -78,15 +71,15 @@ cdef class StateTable:
     until `map` lays it over the files of one key group; `close` and `map` may follow one
     another, so that handles made once serve key group after key group.
 
-    Not safe for use by several threads at a time: it belongs to the thread of its operator.
-    Owns all its memory; `close` gives it back at once.
+    For one thread at a time, that of its operator.  Another one that comes while it works without
+    the GIL gets an error that names both.  Owns all its memory; `close` gives it back at once.
     """
 
     def __cinit__(self):
         table_init(&self.table)
         self.ready = False
         self.cells = []
-        self.current = NO_ROW
+        self.current = self.row_held = NO_ROW
         self.illegal_state = RuntimeError
         self.illegal_argument = ValueError
         self.illegal_type = TypeError
@@ -118,14 +111,15 @@ cdef class StateTable:
         cdef int[TABLE_SEGMENTS] files
         cdef uint64_t[2] wanted
         cdef int at
-        if self.ready or len(descriptors) != TABLE_SEGMENTS \
-                or not 0 <= key_group < MOST_KEY_GROUPS or len(state or NAMELESS) != len(NAMELESS):
+        if self.ready or self.holder or len(descriptors) != TABLE_SEGMENTS \
+                or not 0 <= key_group < MOST_KEY_GROUPS or (state is not None and len(state) != STATE_BYTES):
             for descriptor in descriptors:
                 if descriptor >= 0:
                     close(descriptor)
+            self.check_alone()
             raise ValueError(
                 f"needed are a closed table, {TABLE_SEGMENTS} files, a key group below "
-                f"{MOST_KEY_GROUPS} and None or {len(NAMELESS)} bytes for a state, not "
+                f"{MOST_KEY_GROUPS} and None or {STATE_BYTES} bytes for a state, not "
                 f"{len(descriptors)} files, key group {key_group} and {state!r}"
             )
         for at in range(TABLE_SEGMENTS):
@@ -168,6 +162,7 @@ cdef class StateTable:
 
     def close(self):
         """Release all memory and files.  The table holds nothing afterwards."""
+        self.check_alone()
         self.ready = False
         self.current = NO_ROW
         table_release(&self.table)
@@ -175,10 +170,26 @@ cdef class StateTable:
     def __dealloc__(self):
         table_release(&self.table)
 
+    cdef int check_alone(self) except -1:
+        if self.holder:
+            raise self.illegal_state(in_use("a table of state", self.holder))
+        return 0
+
     cdef int check_open(self) except -1:
-        if not self.ready:
+        if self.holder or not self.ready:
+            self.check_alone()
             raise self.illegal_state("this table is closed; open it with `map`, or make a new one")
         return 0
+
+    cdef int hold(self) except -1:
+        self.check_open()
+        self.holder = this_thread()
+        self.row_held = self.current
+        self.current = NO_ROW
+
+    cdef void let_go(self) noexcept:
+        self.current = self.row_held
+        self.holder = 0
 
     cdef int check_cell(self, uint32_t cell) except -1:
         if cell >= <uint32_t>len(self.cells):
@@ -195,6 +206,7 @@ cdef class StateTable:
 
     def add_cell(self, description):
         """The number of a new cell in every row; `description` is kept in `cells`."""
+        self.check_alone()
         if len(self.cells) >= TABLE_CELLS:
             raise ValueError(f"a table has at most {TABLE_CELLS} cells; use a map state for many values")
         if self.ready:
@@ -211,6 +223,7 @@ cdef class StateTable:
             owner = encode_key(key, &out)
         else:
             owner = encode_scoped(key, namespace, &out)
+        self.check_open()  # encoding runs code of the key's class
         segment_raise(table_intern(&self.table, out.tag, out.size, out.data,
                                    <uint16_t>key_group, &self.current))
         return 0
@@ -222,10 +235,12 @@ cdef class StateTable:
 
     def clear_current_key(self):
         """No key is current afterwards."""
+        self.check_alone()
         self.current = NO_ROW
 
     def current_key(self):
         """The current key, or None."""
+        self.check_alone()
         return None if self.current == NO_ROW else self.key_of(self.current)
 
     def key_of(self, uint32_t row):
@@ -261,19 +276,16 @@ cdef class StateTable:
         out = &rows[0]
         if key_groups is not None:
             keys.key_groups = &key_groups[0]
+        self.hold()
         with nogil:
             fault = check_column(&self.table, keys, &at)
             if fault == KEYS_GOOD:
                 status = intern_column(&self.table, keys, out)
+        self.let_go()
         if fault == KEY_FOREIGN:
             self.check_key_group(key_groups[at])
-        if fault == KEY_UNTAGGED:
-            raise ValueError(f"key {at} does not begin with its tag, as packed keys do")
         if fault != KEYS_GOOD:
-            raise ValueError(
-                f"key {at} is said to be at {keys.offsets[at]}..{keys.offsets[at + 1]} in "
-                f"{keys.text_size} bytes"
-            )
+            raise_fault(fault, keys, at)
         segment_raise(status)
         return 0
 
@@ -341,6 +353,7 @@ cdef class StateTable:
                 self.check_key_group(key_groups[at])
                 group = <uint16_t>key_groups[at]
             owner = encode_key(keys[at], &out)
+            self.check_open()
             segment_raise(table_intern(&self.table, out.tag, out.size, out.data, group, &rows[at]))
 
     def forget(self, uint32_t row):

@@ -9,4 +9,5 @@ cdef class PaneCombiner:
     cdef Shape shape
     cdef AccumulatorLayout layout
     cdef Groups groups
+    cdef unsigned long holder       # thread at work, or 0 (`one_thread`)
     cdef tuple found(self)

@@ -6,6 +6,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from flinkish._core.memory cimport segment_raise
+from flinkish._core.one_thread cimport in_use, this_thread
 from flinkish._core.window_accumulators cimport WordColumns, records_add
 from flinkish._core.window_engine cimport check_elements, read_shape
 from flinkish._core.window_groups cimport (
@@ -56,10 +57,16 @@ cdef class PaneCombiner:
             return (np.empty(0, np.uint32), np.empty(0, np.int64),
                     np.empty((0, self.layout.layout.stride), np.uint8))
         keys_at, times_at = &keys[0], &times[0]
-        with nogil:
-            status = combine_rows(self, keys_at, times_at, columns)
-        segment_raise(status)
-        return self.found()
+        if self.holder:
+            raise RuntimeError(in_use("a combiner of panes", self.holder))
+        self.holder = this_thread()
+        try:
+            with nogil:
+                status = combine_rows(self, keys_at, times_at, columns)
+            segment_raise(status)
+            return self.found()
+        finally:
+            self.holder = 0
 
     cdef tuple found(self):
         cdef Py_ssize_t count = self.groups.count - 1, at

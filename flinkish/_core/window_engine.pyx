@@ -170,11 +170,13 @@ cdef class WindowEngine:
 
     def take(self):
         """(rows, begins, ends, records) of the windows that have fired since the last call."""
+        self.table.check_alone()
         return fired_take(self.fired())
 
     @property
     def waiting(self):
         """Windows that have fired and have not been taken."""
+        self.table.check_alone()
         return self.fired().count
 
     def next_event_timer(self):
@@ -236,8 +238,10 @@ cdef class PaneWindows(WindowEngine):
         cdef uint64_t arrival = self.number_elements(columns.rows) + 1
         cdef int status
         self.panes.watermark = max(self.table.watermark, -2 * LIMIT)
+        self.table.hold()
         with nogil:
             status = self.take_rows(rows, times, columns, arrival)
+        self.table.let_go()
         raise_status(status)
         return 0
 
@@ -328,8 +332,10 @@ cdef class PaneWindows(WindowEngine):
 
     cdef int advance(self, int64_t watermark) except -1:
         cdef int status
+        self.table.hold()
         with nogil:
             status = panes_advance(&self.panes, watermark, &self.fired_timers)
+        self.table.let_go()
         raise_status(status)
         return 0
 
@@ -370,18 +376,22 @@ cdef class SessionWindows(WindowEngine):
         cdef Py_ssize_t at
         cdef int status = 0
         self.sessions.watermark = self.table.watermark
+        self.table.hold()
         with nogil:
             for at in range(columns.rows):
                 status = session_add(&self.sessions, rows[at], times[at], columns.columns,
                                      <uint32_t>at, arrival + at)
                 if status != 0:
                     break
+        self.table.let_go()
         raise_status(status)
         return 0
 
     cdef int advance(self, int64_t watermark) except -1:
         cdef int status
+        self.table.hold()
         with nogil:
             status = sessions_advance(&self.sessions, watermark, &self.fired_timers)
+        self.table.let_go()
         raise_status(status)
         return 0

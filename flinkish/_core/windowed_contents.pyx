@@ -51,16 +51,20 @@ cdef class WindowContents:
         return self.table.illegal_type(f"{type(self).__name__} keeps nothing; use a subclass of it")
 
     cdef int clear(self, uint32_t row) except -1:
+        self.table.check_open()
         segment_raise(table_clear(&self.table.table, row, self.cell))
         return 0
 
     cdef object encode(self, object value, Encoded* out):
+        cdef object owner
         try:
-            return self.values.encode(value, out)
+            owner = self.values.encode(value, out)
         except (MemoryError, RecursionError):
             raise
         except Exception as error:
             raise self.table.unkeepable("a window", value, error) from error
+        self.table.check_open()  # pickling runs code of the value's class
+        return owner
 
 
 cdef class ElementContents(WindowContents):
@@ -93,6 +97,7 @@ cdef class ElementContents(WindowContents):
                 times.append(None if entry.time == LOWEST else entry.time)
             elements.append(self.values.decode(
                 entry.tag, entry.size, bytes_of(entry.size, &entry.word, table.slab.base)))
+            self.table.check_open()
         return elements
 
     cdef int replace(self, uint32_t row, list elements) except -1:
@@ -130,7 +135,9 @@ cdef class FoldedContents(WindowContents):
     cdef bint load(self, uint32_t row, list value) except -1:
         """Put what is kept into `value[0]`; False when there is nothing."""
         cdef Table* table = &self.table.table
-        cdef Cell* cell = cell_at(table, row, self.cell)
+        cdef Cell* cell
+        self.table.check_open()
+        cell = cell_at(table, row, self.cell)
         if cell.tag == TAG_EMPTY:
             return False
         value[0] = self.values.decode(cell.tag, cell.size,

@@ -52,11 +52,14 @@ cdef class MergingWindowedProcess(WindowedProcess):
     # --- the windows of a key
 
     cdef int load(self, uint32_t key) except -1:
-        cdef Cell* cell = cell_at(&self.table.table, key, self.set_cell)
-        cdef const char* data = bytes_of(cell.size, &cell.word, self.table.table.slab.base)
+        cdef Cell* cell
+        cdef const char* data
         cdef list windows = [], states = []
         cdef Pair pair
         cdef uint32_t at
+        self.table.check_open()  # code of the assigner has run
+        cell = cell_at(&self.table.table, key, self.set_cell)
+        data = bytes_of(cell.size, &cell.word, self.table.table.slab.base)
         if cell.tag == TAG_BYTES and self.to_key is None:
             for at in range(cell.size // sizeof(Pair)):
                 memcpy(&pair, data + at * sizeof(Pair), sizeof(Pair))
@@ -93,6 +96,7 @@ cdef class MergingWindowedProcess(WindowedProcess):
             owner = encode_value(
                 tuple([(self.to_key(one), self.to_key(other))
                        for one, other in zip(windows, states, strict=True)]), &out)
+            self.table.check_open()
             segment_raise(table_set(&self.table.table, key, self.set_cell, out.tag, out.size,
                                     out.data))
         return 0

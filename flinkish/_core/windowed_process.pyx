@@ -81,6 +81,7 @@ cdef class WindowedProcess(KeyedProcess):
     cdef int choose(self, uint32_t key, int64_t start, int64_t end) except -1:
         cdef char[WINDOW_BYTES] space
         cdef Piece piece
+        self.table.check_open()  # code of the assigner or a trigger has run
         window_piece(start, end, space, &piece)
         segment_raise(scoped_row_of(&self.table.table, key, &piece, &self.spare, &self.at.row))
         self.at.start = start
@@ -105,6 +106,7 @@ cdef class WindowedProcess(KeyedProcess):
             self.window = window
             return 0
         owner = encode_key(self.to_key(window), &scope)
+        self.table.check_open()
         piece.tag, piece.size, piece.data = scope.tag, scope.size, scope.data
         segment_raise(scoped_row_of(&self.table.table, key, &piece, &self.spare, &self.at.row))
         self.at.last = window.max_timestamp()
@@ -337,6 +339,7 @@ cdef class WindowedProcess(KeyedProcess):
         cdef object last = self.at.last
         cdef object window
         cdef Piece key, scope
+        self.table.check_open()
         self.table.current = self.at.row
         if self.calls == CALLS_NOTHING:
             for value in elements:

@@ -23,6 +23,7 @@ cdef class LoopTimers:
     cdef TimingWheel wheel
     cdef object clock            # () -> seconds
     cdef int64_t wake_at         # ms: `_wake` has been called for this time; INT64_MAX if not
+    cdef public bint in_child    # of a fork, where the loop does not run
     cdef readonly int64_t scheduled
     cdef readonly int64_t cancelled
     cdef readonly int64_t fired

@@ -20,6 +20,7 @@ class WheelHandle:
 class LoopTimers:
     """The timers."""
 
+    in_child: bool
     scheduled: int
     cancelled: int
     fired: int

@@ -44,7 +44,10 @@ cdef class WheelHandle:
 
 
 cdef class LoopTimers:
-    """The timers; a subclass has ``_wake()``, called when `next_time` is earlier than was armed."""
+    """The timers; a subclass has ``_wake()``, called when `next_time` is earlier than was armed.
+
+    And ``_refuse()``, which raises if ``in_child`` is true.
+    """
 
     def __init__(self, clock):
         self.clock = clock
@@ -114,6 +117,8 @@ cdef class LoopTimers:
                                object context):
         cdef WheelHandle handle
         cdef int64_t at = _millis(when)
+        if self.in_child:
+            self._refuse()
         if not callable(callback):
             raise TypeError(f"a callback must be callable, not {callback!r}")
         if context is None:

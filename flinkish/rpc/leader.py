@@ -23,6 +23,7 @@ from typing import Any, Protocol
 
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import IllegalStateError
+from flinkish.common.forks import call_in_children
 
 __all__ = [
     "FileLeaderElection",
@@ -133,7 +134,7 @@ class FileLeaderElection(LeaderElection):
             after a crash of the machine: the newest file is never removed.
         L2  The leader keeps the lock for as long as it lives, and touches the file every third
             of ``lease``.  A lock that is free means a leader that has died: the next epoch may
-            be claimed at once.
+            be claimed at once.  A forked child of a leader lets go of the lock.
         L3  A process that is frozen keeps its lock.  So a contender that has seen the file
             untouched for all of ``lease``, on its own clock, claims the next epoch, too.
         L4  A leader that finds a newer epoch is revoked.  Until it finds it, it may believe that
@@ -150,6 +151,7 @@ class FileLeaderElection(LeaderElection):
         self._lock = threading.Lock()
         self._seen: tuple[int, int] = (-1, 0)  # epoch, its last touch
         self._seen_at = 0.0  # when that was new, on the monotonic clock
+        call_in_children(self)
 
     def start(self, contender: LeaderContender) -> None:
         """Take part, on a thread of its own."""
@@ -188,6 +190,13 @@ class FileLeaderElection(LeaderElection):
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join()
+
+    def _forked(self) -> None:
+        """In a forked child: let go of the leader's file, or its lock would outlive the leader."""
+        self._lock, self._ended = threading.Lock(), threading.Event()
+        mine, self._mine = self._mine, None
+        if mine is not None:
+            os.close(mine[1])
 
     # --- the thread
 

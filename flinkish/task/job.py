@@ -27,8 +27,10 @@ from flinkish.common.errors import (
     IllegalStateError,
     JobCancellationError,
     JobExecutionError,
+    RejectedExecutionError,
     TaskCancellationError,
 )
+from flinkish.common.forks import AFTER_FORK, call_in_children
 from flinkish.common.futures import fail
 from flinkish.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
 from flinkish.task.checkpoint_storage import CheckpointStorage
@@ -76,6 +78,7 @@ class Job:
     program that ends ends its jobs.
 
     Threading: everything is for any thread but those of the job's own tasks, which may not wait.
+    In a forked child a job that has not ended is refused: its threads are in the parent process.
     """
 
     def __init__(
@@ -109,7 +112,8 @@ class Job:
         self._events: SimpleQueue[TaskEnd | None] = SimpleQueue()
         self._attempts = self._failures = 0
         self._next_id = 1
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._in_child = False
+        call_in_children(self)
 
     # --- what it is
 
@@ -125,6 +129,7 @@ class Job:
 
     def statistics(self) -> JobStatistics:
         """The job at this moment."""
+        self._check_process()
         with self._changed:
             attempt = self._attempt
             status, starts, failures = self._status, self._attempts, self._failures
@@ -141,17 +146,29 @@ class Job:
     def __repr__(self) -> str:
         return f"<Job {self.name!r}: {self._status.value}>"
 
+    def _forked(self) -> None:
+        """In a forked child, where none of its threads are; its lock may be held for ever."""
+        self._changed = threading.Condition()
+        begun = self._status is not JobStatus.CREATED and not self._status.is_terminal
+        self._in_child = self._in_child or begun
+
+    def _check_process(self) -> None:
+        if self._in_child:
+            raise RejectedExecutionError(f"job {self.name!r} {AFTER_FORK}")
+
     # --- what others want of it
 
     def start(self) -> None:
         """Begin, on threads of the job's own."""
+        self._check_process()
         with self._changed:
             if self._status is not JobStatus.CREATED:
                 raise IllegalStateError(
                     f"job {self.name!r} is {self._status.value}, and a job is started once: make "
                     "a new one"
                 )
-            self._thread.start()  # it waits for the status
+            # It waits for the status.
+            threading.Thread(target=self._run, name=self.name, daemon=True).start()
             self._become(JobStatus.RUNNING)
 
     def cancel(self) -> None:
@@ -159,6 +176,7 @@ class Job:
 
         Nor does a job that fails become a cancelled one.
         """
+        self._check_process()
         with self._changed:
             if self._status is JobStatus.CREATED:
                 self._become(JobStatus.CANCELED)
@@ -168,6 +186,7 @@ class Job:
 
     def wait(self, timeout: DurationLike | None = None) -> JobStatus:
         """Wait until the job has ended, at most for ``timeout``; its status then."""
+        self._check_process()
         seconds = None if timeout is None else to_millis(timeout, "timeout", minimum=0) / 1000
         with self._changed:
             self._changed.wait_for(lambda: self._status.is_terminal, seconds)
@@ -206,6 +225,7 @@ class Job:
             raise IllegalStateError(
                 f"job {self.name!r} takes no checkpoints: make it with a storage"
             )
+        self._check_process()
         with self._changed:
             attempt, status = self._attempt, self._status
         if status is JobStatus.RUNNING and attempt is not None and attempt.coordinator is not None:
@@ -225,8 +245,9 @@ class Job:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.cancel()
-        self.wait()
+        if not self._in_child:  # where there is nothing to end
+            self.cancel()
+            self.wait()
 
     # --- the job's thread
 

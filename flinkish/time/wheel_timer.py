@@ -7,9 +7,11 @@ import time
 from dataclasses import dataclass
 from enum import Enum
 from types import TracebackType
+from typing import NoReturn
 
 from flinkish._core.loop_timers import LoopTimers, WheelHandle
-from flinkish.common.errors import IllegalStateError
+from flinkish.common.errors import IllegalStateError, RejectedExecutionError
+from flinkish.common.forks import AFTER_FORK, call_in_children
 
 __all__ = ["WheelHandle", "WheelTimeout", "WheelTimer", "WheelTimerStatistics"]
 
@@ -34,7 +36,8 @@ class WheelTimer(LoopTimers):
     default the running one; callbacks come a millisecond late at most, never early.
 
     Threading: everything on the loop's thread.  Errors of callbacks go to the loop's exception
-    handler, and the timers go on.
+    handler, and the timers go on.  A child that is forked while the loop runs has no such loop, and
+    is refused.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
@@ -44,6 +47,7 @@ class WheelTimer(LoopTimers):
         super().__init__(time.monotonic if plain else self._loop.time)
         self._timer: asyncio.TimerHandle | None = None
         self._arming = False
+        call_in_children(self)
 
     def timeout(self, delay: float | None) -> WheelTimeout:
         """Like `asyncio.timeout`: ``async with timer.timeout(2):`` or `TimeoutError`."""
@@ -56,6 +60,13 @@ class WheelTimer(LoopTimers):
     def statistics(self) -> WheelTimerStatistics:
         """What there was to do."""
         return WheelTimerStatistics(len(self), self.scheduled, self.fired, self.cancelled)
+
+    def _forked(self) -> None:
+        """In a forked child, where no loop runs that ran in the parent process."""
+        self.in_child = self.in_child or self._loop.is_running()
+
+    def _refuse(self) -> NoReturn:
+        raise RejectedExecutionError(f"a WheelTimer {AFTER_FORK}")
 
     def _wake(self) -> None:
         """Set the loop's timer at the end of this step, once for whatever is added until then."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -16,6 +17,7 @@ import pytest
 from flinkish.common.errors import IllegalArgumentError, IllegalStateError
 from flinkish.rpc import RpcService
 from flinkish.rpc.leader import FileLeaderElection, LeaderInformation, SingleLeaderElection
+from tests.forking import in_a_fork
 from tests.processes import freeze, thaw
 from tests.waiting import until
 
@@ -93,6 +95,34 @@ def test_one_leads_and_the_next_follows_when_it_leaves(elections: list[FileLeade
         assert contenders[leading[0]].events[-1] == "revoked"
     assert tokens == sorted(set(tokens))
     assert tokens == [1, 2, 3]
+
+
+def test_a_forked_child_keeps_no_lock_of_a_leader(tmp_path: Path) -> None:
+    election = FileLeaderElection(tmp_path, lease="1 hour")
+    contender, next_one = Contender(), Contender()
+    election.start(contender)
+    until(lambda: contender.events)
+    begun, ended = os.pipe(), os.pipe()
+
+    def child() -> None:
+        os.write(begun[1], b"!")
+        os.read(ended[0], 1)
+
+    thread = threading.Thread(target=in_a_fork, args=(child,))
+    thread.start()
+    os.read(begun[0], 1)
+    election.close()
+    follower = FileLeaderElection(tmp_path, lease="1 hour")
+    follower.start(next_one)
+    try:
+        until(lambda: next_one.events)
+        assert next_one.events == [2]
+    finally:
+        os.write(ended[1], b"!")
+        thread.join()
+        follower.close()
+        for end in (*begun, *ended):
+            os.close(end)
 
 
 def test_epochs_grow_over_restarts(tmp_path: Path) -> None:

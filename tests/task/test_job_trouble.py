@@ -13,6 +13,7 @@ from flinkish.common.errors import (
     ArgumentTypeError,
     IllegalArgumentError,
     IllegalStateError,
+    RejectedExecutionError,
     TaskCancellationError,
 )
 from flinkish.task import (
@@ -24,12 +25,46 @@ from flinkish.task import (
     OneInputStreamTask,
     StreamTask,
 )
+from tests.forking import in_a_fork
 from tests.racing import switched_every, together
 from tests.task.jobs import Tracing
 from tests.task.sums import WAIT, Pipeline, alive, once
 from tests.waiting import PATIENCE, until
 
 # --- what goes wrong
+
+
+@pytest.mark.parametrize("ask", ["wait", "result", "cancel", "start", "statistics"])
+def test_a_job_is_refused_in_a_forked_child(tmp_path: Path, ask: str) -> None:
+    one = Pipeline(tmp_path, end=10**9)
+    with one.job as job:
+        in_a_fork(job.statistics)  # it has not begun
+        job.start()
+        until(lambda: one.tasks and one.tasks[0]["sum"].is_running)
+
+        def child() -> None:
+            with pytest.raises(RejectedExecutionError, match="before a fork, in the parent"):
+                getattr(job, ask)()
+            with job:
+                pass  # nothing to end here
+
+        with job._changed:  # whoever holds it is not in the child
+            in_a_fork(child)
+        assert job.status is JobStatus.RUNNING
+        job.cancel()
+        assert job.wait(WAIT) is JobStatus.CANCELED
+    in_a_fork(lambda: job.wait(WAIT))
+
+
+def test_a_job_that_has_not_begun_can_begin_in_a_forked_child(tmp_path: Path) -> None:
+    one = Pipeline(tmp_path, end=3)
+
+    def child() -> None:
+        one.job.start()
+        one.job.result(WAIT)
+
+    in_a_fork(child)
+    assert one.job.status is JobStatus.CREATED
 
 
 def test_a_task_that_is_cancelled_alone_fails_the_job(tmp_path: Path) -> None:

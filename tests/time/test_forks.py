@@ -1,5 +1,6 @@
 """Timers after a fork: what has threads refuses work in the child, with the error of mailboxes."""
 
+import asyncio
 import threading
 from collections.abc import Callable
 
@@ -7,8 +8,9 @@ import pytest
 
 from flinkish.common.errors import IllegalStateError, RejectedExecutionError
 from flinkish.mailbox import Mail, TaskMailbox
+from flinkish.operators.async_threads import ThreadPool
 from flinkish.purgatory import DelayedOperation, DelayedOperationPurgatory, SystemTimer, TimerTask
-from flinkish.time import SystemProcessingTimeService
+from flinkish.time import SystemProcessingTimeService, WheelTimer
 from tests.forking import in_a_fork
 from tests.waiting import PATIENCE
 
@@ -79,6 +81,48 @@ def test_a_processing_time_service() -> None:
     in_a_fork(end)
     assert service.pending == 1
     assert service.shutdown_and_await("60 seconds")
+
+
+def test_a_wheel_timer() -> None:
+    async def main() -> None:
+        timer = WheelTimer()
+        timer.call_later(3600, print)
+        in_a_fork(refused(lambda: timer.call_later(0, print)))
+        in_a_fork(refused(lambda: timer.call_at(0, print)))
+        called = asyncio.Event()
+        timer.call_later(0, called.set)  # the parent's goes on
+        await asyncio.wait_for(called.wait(), PATIENCE)
+
+    asyncio.run(main())
+
+
+def test_a_wheel_timer_of_a_loop_that_does_not_run_can_be_used_in_a_child() -> None:
+    loop = asyncio.new_event_loop()
+    timer = WheelTimer(loop)
+
+    def child() -> None:
+        called = loop.create_future()
+        timer.call_later(0, called.set_result, None)
+        loop.run_until_complete(asyncio.wait_for(called, PATIENCE))
+
+    in_a_fork(child)
+    loop.close()
+
+
+def test_a_pool_of_threads() -> None:
+    pool = ThreadPool(2, "forked")
+
+    def runs() -> None:
+        done = threading.Event()
+        pool.submit(done.set)
+        assert done.wait(PATIENCE)
+
+    in_a_fork(runs)
+    runs()
+    in_a_fork(refused(lambda: pool.submit(print)))
+    in_a_fork(pool.close)
+    runs()
+    pool.close()
 
 
 def test_a_lock_that_is_held_at_the_fork_holds_up_no_child() -> None:

@@ -144,7 +144,7 @@ def test_spare_threads_go_again() -> None:
         assert main_thread(first, to_second.value) == 0
 
         def dispatchers() -> int:
-            return sum("dispatcher" in thread.name for thread in threading.enumerate())
+            return sum("spare-rpc-dispatcher" in thread.name for thread in threading.enumerate())
 
         until(lambda: dispatchers() == 1)
         assert to_second.value() == 0

@@ -14,7 +14,7 @@ from flinkish.common.errors import IllegalArgumentError, RpcConnectionError
 from flinkish.rpc import RpcService, dialing, io_thread, transport
 from flinkish.rpc.dead_letters import LostTells
 from flinkish.rpc.transport import Transport
-from tests.waiting import PATIENCE, until
+from tests.waiting import PATIENCE
 
 from .rig import SECRET, SOON, Counter, CounterGateway, client, far, server, started
 from .transport_rig import Recorder
@@ -73,9 +73,9 @@ def test_dialling_a_name_without_a_thread_says_so(monkeypatch: pytest.MonkeyPatc
     dialer.close().result(PATIENCE)
 
 
+@pytest.mark.usefixtures("new_io_thread")
 @pytest.mark.parametrize("what", ["epoll", "eventfd", "thread"])
 def test_a_transport_that_cannot_start_says_so(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
-    until(lambda: io_thread.IoThread._current is None)
     dialer = Transport("dialer", Recorder(), secret=SECRET)
     with monkeypatch.context() as patched:
         if what == "epoll":

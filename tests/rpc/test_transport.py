@@ -157,14 +157,19 @@ def test_the_other_side_shares_the_connection() -> None:
     second.close().result(PATIENCE)
 
 
+@pytest.mark.usefixtures("new_io_thread")
 def test_the_same_thread_serves_all_and_ends_with_the_last() -> None:
+    before = {*threading.enumerate()}
+
+    def names() -> list[str]:
+        return [thread.name for thread in threading.enumerate() if thread not in before]
+
     with pair() as two:
         two.dial()
         until(lambda: bool(two.there.connected))
         assert two.here.threads == two.there.threads != {threading.get_ident()}
-        names = [thread.name for thread in threading.enumerate()]
-        assert names.count("flinkish-rpc-io") == 1
-    until(lambda: "flinkish-rpc-io" not in [thread.name for thread in threading.enumerate()])
+        assert names().count("flinkish-rpc-io") == 1
+    until(lambda: "flinkish-rpc-io" not in names())
 
 
 def test_nothing_runs_before_it_is_needed() -> None:

@@ -167,7 +167,7 @@ build_wheel() {
         --wheel-dir "$dist" "$place"
 }
 
-# Make the environment with the extra $1 (dev or demo) and install the package as it is now.
+# Make the environment with the extra $1 (dev, demo or docs) and install the package as it is now.
 environment() {
     local extra=$1 before version asked have wheel name
     before=$PWD

@@ -116,8 +116,7 @@ class DataStream:
         of them.
 
         ``widened_from`` is for a column that became bigint while a checkpoint has state of its
-        keys as int: its type before, or names to types (docs/explanation/spark.md, "Changing a
-        program").
+        keys as int: its type before, or names to types (docs/guides/upgrading.md).
         """
         return KeyedStream(self, keys, widened_from)
 

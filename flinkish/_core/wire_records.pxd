@@ -4,7 +4,19 @@
 #
 #     u32 size       bytes of the payload, 1 to RECORD_LIMIT
 #     payload        bytes of the stream; frames begin and end anywhere in it
-#     16 bytes       SipHash-2-4-128(key, u64 number, u64 size, payload)
+#     16 bytes       the code: of payloads below LANES_FROM bytes
+#                        SipHash-2-4-128(key, u64 number, u64 size, payload)
+#                    of larger ones, whose whole stripes of 32 bytes are dealt out to four lanes,
+#                        SipHash-2-4-128(key, u64 number, u64 size, lane 0, … lane 3, the rest)
+#                    with lane i = SipHash-2-4-128(lane key i, words i, i + 4, i + 8 … of the stripes)
+#                    and lane key i = SipHash-2-4-128(key, u64 i)
+#
+# Why the second is as good as the first: SipHash is a pseudo-random function, to whom the key is not
+# known.  The keys of the lanes are its values at places where no record asks for it (their data have 8
+# bytes, those of records 17 and more), so lanes are four more such functions.  Of two different records
+# of the same number and size either the rest differs or what a lane reads, and then the lane's 128 bits
+# do, but for a chance of 2**-128.  So the last SipHash is asked at a place where it never was, and its
+# value there can only be guessed.  The size decides between the two forms, and is in both.
 #
 # Each direction has a key of its own, and numbers its records from 0 on.  So a record that was
 # changed, made by somebody else, repeated, left out, moved, or sent back to its maker has a code that
@@ -25,6 +37,7 @@ from flinkish._core.memory cimport Segment
 cdef enum:
     RECORD_HEAD = 4              # bytes
     RECORD_TAG = 16
+    LANES_FROM = 512             # bytes of a payload from which on four lanes are faster than one
     RECORD_LIMIT = 65536         # bytes of a payload: small enough to stay in a core's cache
     RECORD_BATCH = 262144        # bytes of the payloads that are written at once
 
@@ -40,6 +53,7 @@ cdef struct RecordKey:
     uint64_t first
     uint64_t second
     uint64_t number
+    uint64_t[8] lanes            # the first words of the lanes' keys, then the second ones
 
 cdef void record_tag(
     uint8_t* tag, const RecordKey* key, const uint8_t* payload, size_t size

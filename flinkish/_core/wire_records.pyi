@@ -6,6 +6,7 @@ RECORD_OVERHEAD: int
 RECORD_PAYLOAD: int
 
 def siphash(key: bytes, data: bytes) -> bytes: ...
+def lanes(key: bytes, data: bytes, *, plain: bool = False) -> bytes: ...
 
 @disjoint_base
 class RecordSealer:

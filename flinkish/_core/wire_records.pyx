@@ -2,13 +2,15 @@
 
 SipHash is a keyed function for exactly this: a code of 128 bits for a message of any length, which
 who does not know the key can do no more than guess.  It is made of additions and rotations of words
-only, so its time does not depend on its data, and it needs neither tables nor a library.
+only, so its time does not depend on its data, and it needs neither tables nor a library.  Large payloads
+are read by four of them side by side, at several times the speed.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.string cimport memcpy
 
 from flinkish._core.memory cimport segment_init, segment_release, segment_reserve
+from flinkish._core.sip_lanes cimport SIP_LANES, SIP_STRIPE, sip_lanes, sip_lanes_plain
 
 RECORD_OVERHEAD = RECORD_HEAD + RECORD_TAG
 RECORD_PAYLOAD = RECORD_LIMIT
@@ -89,16 +91,26 @@ cdef void record_tag(
     uint8_t* tag, const RecordKey* key, const uint8_t* payload, size_t size
 ) noexcept nogil:
     cdef Sip s
+    cdef size_t striped = 0, at
+    cdef uint8_t codes[SIP_LANES * RECORD_TAG]
     _begin(&s, key.first, key.second)
     _absorb(&s, key.number)
     _absorb(&s, size)
-    _finish(&s, tag, payload, size, 16 + size)
+    if size < LANES_FROM:
+        _finish(&s, tag, payload, size, 16 + size)
+        return
+    striped = size // SIP_STRIPE * SIP_STRIPE
+    sip_lanes(key.lanes, payload, striped, codes)
+    for at in range(0, <size_t>(SIP_LANES * RECORD_TAG), 8):
+        _absorb(&s, _word(codes + at, 8))
+    size -= striped
+    _finish(&s, tag, payload + striped, size, 16 + SIP_LANES * RECORD_TAG + size)
 
 
 def siphash(bytes key not None, bytes data not None):
     """SipHash-2-4 of the data with 128 bits, by a key of 16 bytes."""
     cdef Sip s
-    cdef RecordKey words = RecordKey(0, 0, 0)
+    cdef RecordKey words
     cdef uint8_t tag[RECORD_TAG]
     _read_key(&words, key)
     _begin(&s, words.first, words.second)
@@ -109,13 +121,36 @@ def siphash(bytes key not None, bytes data not None):
     return PyBytes_FromStringAndSize(<char*>tag, RECORD_TAG)
 
 
+def lanes(bytes key not None, bytes data not None, *, bint plain=False):
+    """The codes of the four lanes of a payload, one after the other; ``plain``: without AVX2."""
+    cdef RecordKey words
+    cdef uint8_t codes[SIP_LANES * RECORD_TAG]
+    cdef const uint8_t* place = <const uint8_t*>PyBytes_AS_STRING(data)
+    cdef size_t size = PyBytes_GET_SIZE(data) // SIP_STRIPE * SIP_STRIPE
+    _read_key(&words, key)
+    if plain:
+        sip_lanes_plain(words.lanes, place, size, codes)
+    else:
+        sip_lanes(words.lanes, place, size, codes)
+    return PyBytes_FromStringAndSize(<char*>codes, SIP_LANES * RECORD_TAG)
+
+
 cdef int _read_key(RecordKey* into, bytes key) except -1:
     if key is None or PyBytes_GET_SIZE(key) != 16:
         raise ValueError("a key has 16 bytes")
     cdef const uint8_t* place = <const uint8_t*>PyBytes_AS_STRING(key)
+    cdef Sip s
+    cdef uint8_t tag[RECORD_TAG]
+    cdef uint64_t lane
     into.first = _word(place, 8)
     into.second = _word(place + 8, 8)
     into.number = 0
+    for lane in range(<uint64_t>SIP_LANES):
+        _begin(&s, into.first, into.second)
+        _absorb(&s, lane)
+        _finish(&s, tag, tag, 0, 8)
+        into.lanes[lane] = _word(tag, 8)
+        into.lanes[SIP_LANES + lane] = _word(tag + 8, 8)
     return 0
 
 

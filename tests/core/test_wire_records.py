@@ -13,9 +13,11 @@ from flinkish._core.wire_records import (
     RECORD_PAYLOAD,
     RecordOpener,
     RecordSealer,
+    lanes,
     siphash,
 )
 from tests.core.test_frame_buffer import Wire, put
+from tests.models.siphash import lanes as model_lanes
 from tests.models.siphash import record, records
 from tests.models.siphash import siphash as model
 
@@ -36,6 +38,23 @@ def test_the_vectors_of_the_reference() -> None:
 @given(st.binary(min_size=16, max_size=16), st.binary(max_size=300))
 def test_the_model_says_the_same(key: bytes, data: bytes) -> None:
     assert siphash(key, data) == model(key, data)
+
+
+@given(st.binary(min_size=16, max_size=16), st.binary(max_size=1200))
+def test_lanes_are_those_of_the_model_on_every_processor(key: bytes, data: bytes) -> None:
+    assert lanes(key, data) == lanes(key, data, plain=True) == model_lanes(key, data)
+
+
+@pytest.mark.parametrize("size", [*range(509, 517), 543, 544, 545, 65_535, RECORD_PAYLOAD])
+def test_every_bit_of_a_large_payload_counts(size: int) -> None:
+    """At the border of the two forms, and of stripes; in each lane, and in the rest."""
+    payload = bytes(n * 7 % 251 for n in range(size))
+    whole = RecordSealer(KEY).seal(payload)
+    assert whole == record(KEY, 0, payload)
+    for at in {0, 8, 16, 24, 31, size // 2, size // 32 * 32 - 1, size - 1}:
+        changed = bytearray(payload)
+        changed[at] ^= 1 << at % 8
+        assert RecordSealer(KEY).seal(bytes(changed))[-16:] != whole[-16:]
 
 
 @given(st.lists(st.binary(min_size=1, max_size=2000), min_size=1, max_size=5))

@@ -36,9 +36,26 @@ def siphash(key: bytes, data: bytes) -> bytes:
     return code.to_bytes(8, "little") + (v0 ^ v1 ^ v2 ^ v3).to_bytes(8, "little")
 
 
+def lanes(key: bytes, payload: bytes) -> bytes:
+    stripes = [payload[at : at + 32] for at in range(0, len(payload) - 31, 32)]
+    return b"".join(
+        siphash(
+            siphash(key, lane.to_bytes(8, "little")),
+            b"".join(stripe[8 * lane : 8 * lane + 8] for stripe in stripes),
+        )
+        for lane in range(4)
+    )
+
+
+def code(key: bytes, number: int, payload: bytes) -> bytes:
+    head = number.to_bytes(8, "little") + len(payload).to_bytes(8, "little")
+    if len(payload) < 512:
+        return siphash(key, head + payload)
+    return siphash(key, head + lanes(key, payload) + payload[len(payload) // 32 * 32 :])
+
+
 def record(key: bytes, number: int, payload: bytes) -> bytes:
-    size = len(payload).to_bytes(8, "little")
-    return size[:4] + payload + siphash(key, number.to_bytes(8, "little") + size + payload)
+    return len(payload).to_bytes(4, "little") + payload + code(key, number, payload)
 
 
 def records(key: bytes, data: bytes, most: int, number: int = 0) -> list[bytes]:

@@ -7,6 +7,22 @@ import pytest
 
 from tests.checkout import ROOT
 
+# What keeps a sentence from being understood at the first reading, and what to do about it; in
+# pages and in sources.
+HARD = {
+    r"\bbe it that\b": "write because, or if",
+    r"\bin vain\b": "say what did not happen",
+    r"\b[Nn]obody's promise\b": "name who does not promise it",
+    r"\b[Uu]tili[sz]e|\b[Ll]everage\b": "write use",
+    r"\b(?:of course|obviously)\b": "leave it out",
+}
+# In pages alone, as yet.
+HARD_IN_PAGES = HARD | {
+    r"(?<!left )\bbehind\b": "write after, before or below: behind is for places",
+    r"\b[Ww]hoever\b": "name the actor: the caller, the worker, the I/O thread",
+    r"(?:^|[.;:] |\bfor |\bthat )[Ww]ho (?!may connect)[a-z]+s\b(?!.*\?)": "name the actor",
+    r"\b[Aa]s declared\b": "say what the method does",
+}
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
 
 
@@ -16,6 +32,33 @@ def test_links_lead_somewhere(page: Path) -> None:
     local = [link for link in links if "://" not in link]
     dead = [link for link in local if not (page.parent / link).exists()]
     assert not dead, f"{page.name} links to {', '.join(dead)}"
+
+
+def hard_words(path: Path, patterns: dict[str, str]) -> list[str]:
+    """Where a file has one of the patterns, outside of the code blocks of a page."""
+    text = re.sub(
+        r"^```.*?^```$",
+        lambda block: "\n" * block[0].count("\n"),
+        path.read_text(),
+        flags=re.S | re.M,
+    )
+    return [
+        f"{path.relative_to(ROOT)}:{number}: {found[0]!r}: {advice}"
+        for number, line in enumerate(text.splitlines(), 1)
+        for pattern, advice in patterns.items()
+        for found in re.finditer(pattern, line)
+    ]
+
+
+# The changelog's earlier entries stay as they were written.
+@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_pages_are_in_plain_english(page: Path) -> None:
+    assert not hard_words(page, HARD_IN_PAGES)
+
+
+def test_sources_are_in_plain_english() -> None:
+    sources = ROOT.glob("flinkish/**/*.py")
+    assert not [found for source in sources for found in hard_words(source, HARD)]
 
 
 def test_the_site_has_a_place_for_each_page() -> None:

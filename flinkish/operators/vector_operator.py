@@ -39,13 +39,12 @@ class ColumnOutput(Output, Protocol):
 class VectorWindowOperator(KeyedOperator):
     """Built-in aggregates over event-time windows: columns in, columns out.
 
-    Parameters
-    ----------
-    assigner: tumbling, sliding, cumulative or session windows with a fixed gap, by event time.
-    aggregates: what is computed of each window.
-    schema: the columns of elements.  ``key`` is the one that is the key.
-    allowed_lateness: in ms.
-    late_tag: where elements go that are too late for all their windows; else they are counted.
+    Args:
+        assigner: tumbling, sliding, cumulative or session windows with a fixed gap, by event time.
+        aggregates: what is computed of each window.
+        schema: the columns of elements.  ``key`` is the one that is the key.
+        allowed_lateness: in ms.
+        late_tag: where elements go that are too late for all their windows; else they are counted.
 
     The output has the key, ``window_start`` and ``window_end`` (ms), the results, and the last
     time of the window as its timestamp (Flink: C.4): as columns if the output takes them, else as

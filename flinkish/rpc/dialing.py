@@ -91,7 +91,7 @@ class Backoff:
         self._failures: dict[tuple[str, int], tuple[int, float]] = {}
 
     def failed(self, address: tuple[str, int], now: float) -> None:
-        """One more attempt in vain: twice as long as before, up to LAST_PAUSE."""
+        """One more attempt has failed: wait twice as long as before, up to LAST_PAUSE."""
         count, _ = self._failures.get(address, (0, 0.0))
         pause = min(LAST_PAUSE, FIRST_PAUSE * 2 ** min(count, 16))
         self._failures[address] = count + 1, now + pause

@@ -180,7 +180,7 @@ class Transport:
     def dial(self, address: Address) -> Future[Connection]:
         """A connection to the service at (host, port): the one there is, or a new one.
 
-        After an attempt in vain the next one waits, longer each time.  The future fails with an
+        After an attempt that failed the next one waits, longer each time.  The future fails with an
         RpcConnectionError, a HandshakeError if somebody else or nobody we may talk to is there.
         """
         future: Future[Connection] = Future()

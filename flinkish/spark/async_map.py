@@ -107,58 +107,62 @@ def async_map(
 ) -> DataFrame | TaskResults:
     """Call ``fn`` for each row of a DataFrame, batch or streaming, with many calls under way.
 
-    Parameters
-    ----------
-    fn: an ``async def`` of a row; a plain function of one, which runs on a pool of threads; an
-        AsyncFunction, whose ``open`` and ``close`` own what connections it needs; or an
-        AsyncCallbackFunction.  It gets a `flinkish.common.Row` and returns a list of tuples, dicts
-        or Rows, or of plain values where there is one column; an empty list for nothing.
-    schema: columns of what it returns.
-    mode: "unordered" gives results as they come, "ordered" in the order of the rows of a partition.
-    capacity: the most calls under way at once in a task; half as many rows more are at hand, to be
-        next.
-    timeout: for a row with all its attempts, from when the first begins; None for none.
-    retry: which errors and results are worth another attempt, and when; needs a timeout.
-    rate: how many calls, attempts counted one by one, are started a time: ``Rate("500/s")`` or its
-        text.  It holds for all partitions together, unless it says ``scope="worker"``.
-    concurrency: how many calls are under way at once, of all partitions; likewise.
-    on_error: what becomes of a row that failed for good, be it that the call raised or timed out,
-        or that its result does not fit ``schema``:
+    Args:
+        frame: the rows.
+        fn: an ``async def`` of a row; a plain function of one, which runs on a pool of threads; an
+            AsyncFunction, whose ``open`` and ``close`` own what connections it needs; or an
+            AsyncCallbackFunction.  It gets a `flinkish.common.Row` and returns a list of tuples,
+            dicts or Rows, or of plain values where there is one column; an empty list for nothing.
+        schema: columns of what it returns.
+        mode: "unordered" gives results as they come, "ordered" in the order of the rows of a
+            partition.
+        capacity: the most calls under way at once in a task; half as many rows more are at hand, to
+            be next.
+        timeout: for a row with all its attempts, from when the first begins; None for none.
+        retry: which errors and results are worth another attempt, and when; needs a timeout.
+        rate: how many calls, attempts counted one by one, are started a time: ``Rate("500/s")`` or
+            its text.  It holds for all partitions together, unless it says ``scope="worker"``.
+        concurrency: how many calls are under way at once, of all partitions; likewise.
+        on_error: what becomes of a row that failed for good, because the call raised or timed
+            out, or its result does not fit ``schema``:
 
-        - "fail" fails the Spark task;
-        - "drop" leaves it out, and counts it;
-        - "column" adds a column ``error struct<type: string, message: string, attempts: int>``,
-          null where there is none.  A failed row keeps the columns of ``schema`` that the input
-          has under the same name and type, and is null in the others;
-        - an OutputTag sends it to a side output, and the result is a TaskResults.  A tag without a
-          type gives the columns of the input and ``error``; one with a type says which of these.
-    batch_size: makes one call of so many rows: ``fn`` is then an AsyncBatchFunction, or an ``async
-        def`` of a list of rows, and returns the results of all of them in any order.  ``capacity``
-        counts such calls, and one that fails, fails for all its rows.
-    batch_timeout: how long the first row of a call waits for others; None until there are enough,
-        or no more.
-    adaptive_batches: lets the size follow what the service can take; ``batch_size`` is the most.
-    idempotency_key: columns that tell rows apart.  Inside of ``fn``, ``idempotency_key()`` then
-        names the call, by these columns and ``name``: always the same, for services that answer a
-        call they know once.
-    warmup: how long each worker takes to come from one row at once to ``capacity``.
-    ledger: a directory, on any file system that pyarrow or fsspec know, in which results are
-        written down as they come.  A job that is started again calls only for rows whose results
-        are not there, and counts the others as saved.  Results of another ``fn``, ``name``,
-        ``schema``, input schema or ``ledger_settings`` do not count.
-    ledger_settings: what else results depend on, such as the version of a model.
-    ledger_version: a text of your own that says which ``fn`` it is: results count if the text is
-        the same, whatever became of the code.  Without one ``fn`` is known by a hash of its code,
-        of what that names and closes over, of partial arguments and the state of objects, and of
-        ``job_parameters``; a thing without a value to compare, such as a client, is refused.
-    name: of the operator, for messages and counters; by default that of the function.  In one
-        stream every operator needs a name of its own.
-    observation: gets the counters of a batch DataFrame: rows, results, failed, dropped, timed_out,
-        retried, saved.  Those of a stream are in the progress of its query, as the observed metrics
-        ``flinkish.<name>``.
-    job_parameters: for ``runtime_context.get_job_parameter``.
-    control_plane: a `ControlPlane`, which then knows who runs which partition and what the operator
-        has counted so far, and can cancel it.
+            - "fail" fails the Spark task;
+            - "drop" leaves it out, and counts it;
+            - "column" adds a column ``error struct<type: string, message: string, attempts: int>``,
+              null where there is none.  A failed row keeps the columns of ``schema`` that the input
+              has under the same name and type, and is null in the others;
+            - an OutputTag sends it to a side output, and the result is a TaskResults.  A tag
+              without a type gives the columns of the input and ``error``; one with a type says
+              which of these.
+        batch_size: makes one call of so many rows: ``fn`` is then an AsyncBatchFunction, or an
+            ``async def`` of a list of rows, and returns the results of all of them in any order.
+            ``capacity`` counts such calls, and one that fails, fails for all its rows.
+        batch_timeout: how long the first row of a call waits for others; None until there are
+            enough, or no more.
+        adaptive_batches: lets the size follow what the service can take; ``batch_size`` is the
+            most.
+        idempotency_key: columns that tell rows apart.  Inside of ``fn``, ``idempotency_key()`` then
+            names the call, by these columns and ``name``: always the same, for services that answer
+            a call they know once.
+        warmup: how long each worker takes to come from one row at once to ``capacity``.
+        ledger: a directory, on any file system that pyarrow or fsspec know, in which results are
+            written down as they come.  A job that is started again calls only for rows whose
+            results are not there, and counts the others as saved.  Results of another ``fn``,
+            ``name``, ``schema``, input schema or ``ledger_settings`` do not count.
+        ledger_settings: what else results depend on, such as the version of a model.
+        ledger_version: a text of your own that says which ``fn`` it is: results count if the text
+            is the same, whatever became of the code.  Without one ``fn`` is known by a hash of its
+            code, of what that names and closes over, of partial arguments and the state of objects,
+            and of ``job_parameters``; a thing without a value to compare, such as a client, is
+            refused.
+        name: of the operator, for messages and counters; by default that of the function.  In one
+            stream every operator needs a name of its own.
+        observation: gets the counters of a batch DataFrame: rows, results, failed, dropped,
+            timed_out, retried, saved.  Those of a stream are in the progress of its query, as the
+            observed metrics ``flinkish.<name>``.
+        job_parameters: for ``runtime_context.get_job_parameter``.
+        control_plane: a `ControlPlane`, which then knows who runs which partition and what the
+            operator has counted so far, and can cancel it.
 
     Calls are at least once: a Spark task that is tried again makes its calls again.  A task holds
     1.5 times ``capacity`` rows, a batch of results, and what Spark gives it at a time:

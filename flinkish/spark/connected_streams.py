@@ -82,7 +82,7 @@ class ConnectedStreams:
     ) -> ProcessedStream:
         """Run a KeyedCoProcessFunction; parameters as for `KeyedStream.process`.
 
-        How elements of two streams interleave is nobody's promise in Flink.  Here, in a
+        Flink does not promise how elements of two streams interleave.  Here, in a
         micro-batch, those of the first stream come before those of the second, or with
         ``order="timestamp"`` all in the order of their event times; over batch DataFrames the
         rows of a key always are, first the first stream's among equals.

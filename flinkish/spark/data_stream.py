@@ -186,26 +186,26 @@ class KeyedStream:
     ) -> ProcessedStream:
         """Run a keyed process function.
 
-        Parameters
-        ----------
-        function: the function; sent to the workers, opened there once for each task and batch.
-        schema: columns of the main output; `output_type` is PyFlink's name for it.
-        uid: name of the operator, for messages and statistics; by default its class and place.
-            The checkpoint remembers one that is given, and refuses an operator with another.
-        max_parallelism: number of key groups, in which state is kept and moved, and the most
-            tasks that can share the work.  It cannot be changed for a checkpoint.  By default
-            the power of two at or above twice `spark.sql.shuffle.partitions`, at least
-            16 and at most 1024: each group costs every batch that touches it some milliseconds.
-        order: "arrival" hands the rows of a batch over as they come, as Flink does; "timestamp"
-            sorts each key group's rows of a batch by event time first (ties keep their order).
-        processing_time_timers: serve them.  Spark then runs a batch at every trigger, whether
-            there is data or not.
-        null_keys: what becomes of rows without a key: "fail", "drop" (counted), or an OutputTag
-            that gets them as a side output.
-        job_parameters: for `runtime_context.get_job_parameter`.
-        state: how state is kept; see StateSettings.
-        control_plane: a `ControlPlane`, which then knows who runs which partition and what the
-            operator has counted so far, and can cancel or drain it.
+        Args:
+            function: the function; sent to the workers, opened there once for each task and batch.
+            output_type: PyFlink's name for ``schema``; give one of the two.
+            schema: columns of the main output.
+            uid: name of the operator, for messages and statistics; by default its class and place.
+                The checkpoint remembers one that is given, and refuses an operator with another.
+            max_parallelism: number of key groups, in which state is kept and moved, and the most
+                tasks that can share the work.  It cannot be changed for a checkpoint.  By default
+                the power of two at or above twice `spark.sql.shuffle.partitions`, at least
+                16 and at most 1024: each group costs every batch that touches it some milliseconds.
+            order: "arrival" hands the rows of a batch over as they come, as Flink does; "timestamp"
+                sorts each key group's rows of a batch by event time first (ties keep their order).
+            processing_time_timers: serve them.  Spark then runs a batch at every trigger, whether
+                there is data or not.
+            null_keys: what becomes of rows without a key: "fail", "drop" (counted), or an OutputTag
+                that gets them as a side output.
+            job_parameters: for `runtime_context.get_job_parameter`.
+            state: how state is kept; see StateSettings.
+            control_plane: a `ControlPlane`, which then knows who runs which partition and what the
+                operator has counted so far, and can cancel or drain it.
         """
         declared = schema if schema is not None else output_type
         if not callable(getattr(function, "process_element", None)):

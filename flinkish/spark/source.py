@@ -80,7 +80,7 @@ def register_source(
     """Make ``spark.readStream.format(name)`` a stream of what a source function emits.
 
     The function is also a CheckpointedFunction; its state is the stream's offset, so a restarted
-    query goes on behind the last batch that it finished.  A batch that was begun and not finished
+    query goes on after the last batch that it finished.  A batch that was begun and not finished
     is made again, from the state before it: exactly once, if the function emits the same records
     again when it starts from the same state.  One that does not give as many is an
     IllegalStateError.
@@ -88,14 +88,14 @@ def register_source(
     The function runs in a process of Spark's beside the driver, as one task: its records pass
     through that process, so its rate is that of one core.
 
-    Parameters
-    ----------
-    function: the source; sent by pickle, opened in that process.
-    schema: columns of what is emitted: tuples, dicts or Rows, or plain values of one column.
-    name: the format's name; several sources in one session need several.
-    timestamp_column: a column behind the others for the times of ``collect_with_timestamp``, null
-        for records without.  Without it the times are not kept.  Watermarks that the function
-        emits are not used: declare one on this column.
+    Args:
+        spark: the session that gets the format.
+        function: the source; sent by pickle, opened in that process.
+        schema: columns of what is emitted: tuples, dicts or Rows, or plain values of one column.
+        name: the format's name; several sources in one session need several.
+        timestamp_column: a column after the others for the times of ``collect_with_timestamp``,
+            null for records without.  Without it the times are not kept.  Watermarks that the
+            function emits are not used: declare one on this column.
     """
     kind = type(function).__name__
     if not isinstance(function, SourceFunction):

@@ -84,20 +84,20 @@ def run_task(
     operator is finished as at the end of a bounded input in Flink: event time ends, and
     processing-time timers that are left never fire.
 
-    Parameters
-    ----------
-    operator: a ProcessFunction, a KeyedProcessFunction, or a function without arguments that makes
-        a StreamOperator.  It is sent to the workers; each task has its own.
-    schema: columns of the main output; what is emitted are tuples, dicts or Rows, or plain values
-        of one column.
-    name: of the operator, for messages; by default that of its class.
-    key_by: columns of a batch DataFrame that are the key.  Its rows are shuffled, so that those of
-        a key are in one partition, in no particular order.  A task holds the state of all keys of
-        its partition in memory.
-    side_outputs: tags that the operator emits to; the result is then a TaskResults.
-    job_parameters: for ``runtime_context.get_job_parameter``.
-    control_plane: a `ControlPlane`, which then knows who runs which partition and what the operator
-        has counted so far, and can cancel it.
+    Args:
+        frame: the rows.
+        operator: a ProcessFunction, a KeyedProcessFunction, or a function without arguments that
+            makes a StreamOperator.  It is sent to the workers; each task has its own.
+        schema: columns of the main output; what is emitted are tuples, dicts or Rows, or plain
+            values of one column.
+        name: of the operator, for messages; by default that of its class.
+        key_by: columns of a batch DataFrame that are the key.  Its rows are shuffled, so that those
+            of a key are in one partition, in no particular order.  A task holds the state of all
+            keys of its partition in memory.
+        side_outputs: tags that the operator emits to; the result is then a TaskResults.
+        job_parameters: for ``runtime_context.get_job_parameter``.
+        control_plane: a `ControlPlane`, which then knows who runs which partition and what the
+            operator has counted so far, and can cancel it.
 
     Rows reach the operator as `flinkish.common.Row`, without event time: ``mapInArrow`` sees no
     watermark.

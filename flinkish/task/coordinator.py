@@ -60,26 +60,26 @@ _REMEMBERED = 16  # ids of expired checkpoints, whose late states are known for 
 class CheckpointCoordinator:
     """Has tasks take checkpoints together, and keeps them.
 
-    Parameters
-    ----------
-    tasks: by the name under which their state is kept; none of them invoked yet, or with a storage
-        of its own.
-    storage: where checkpoints are kept.
-    triggered: names of the tasks that begin a checkpoint; barriers reach the others through their
-        inputs.  By default the legacy sources, or all if there are none.
-    interval: ms or a duration between periodic checkpoints, which begin with ``start``.
-    min_pause: between the end of a checkpoint and the next periodic one.
-    timeout: after which a checkpoint is aborted.
-    max_concurrent: how many may be under way.
-    options: how checkpoints are taken; aligned by default.
-    final_checkpoint: tasks whose data have ended go on taking part, and end only when a checkpoint
-        behind the end of all data is kept and they were told; if that fails, the tasks do.  So a
-        sink that commits in ``notify_checkpoint_complete`` commits its last output, too.
-    tolerable_failures: in a row; one more, and ``failure_handler(error)`` is called.  By default
-        that fails all tasks (Flink: F.12).
-    processing_time_service, io_executor: the clock, and what saves; by default made here.  An
-        executor must run one call at a time, in order.
-    next_id: of the first checkpoint, if the newest in the storage is older.
+    Args:
+        tasks: by the name under which their state is kept; none of them invoked yet, or with a
+            storage of its own.
+        storage: where checkpoints are kept.
+        triggered: names of the tasks that begin a checkpoint; barriers reach the others through
+            their inputs.  By default the legacy sources, or all if there are none.
+        interval: ms or a duration between periodic checkpoints, which begin with ``start``.
+        min_pause: between the end of a checkpoint and the next periodic one.
+        timeout: after which a checkpoint is aborted.
+        max_concurrent: how many may be under way.
+        options: how checkpoints are taken; aligned by default.
+        final_checkpoint: tasks whose data have ended go on taking part, and end only when a
+            checkpoint behind the end of all data is kept and they were told; if that fails, the
+            tasks do.  So a sink that commits in ``notify_checkpoint_complete`` commits its last
+            output, too.
+        tolerable_failures: in a row; one more, and ``failure_handler(error)`` is called.  By
+            default that fails all tasks (Flink: F.12).
+        processing_time_service, io_executor: the clock, and what saves; by default made here.  An
+            executor must run one call at a time, in order.
+        next_id: of the first checkpoint, if the newest in the storage is older.
 
     Life cycle: ``restore_latest``, the tasks' ``invoke``, ``start``; ``stop``, ``shutdown``.  A
     checkpoint needs all tasks running, so there is none once one of them has finished.

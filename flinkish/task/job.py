@@ -62,16 +62,15 @@ class Job:
     from its newest complete checkpoint, as often as its restart strategy lets it; else it has
     failed.
 
-    Parameters
-    ----------
-    make_tasks: called at each start, on the job's thread; new tasks by name, with new channels
-        between them.
-    storage: where checkpoints are kept.  Without one there are none, and a restart begins anew.
-    checkpoints: when and how checkpoints are taken.
-    restart_strategy: one of RestartStrategies; by default the first failure ends the job.
-    name: of the job, for threads, logs and errors.
-    cancel_timeout: how long tasks may take to end when they are to; a job whose task does not end
-        has failed, with a TaskCancellationError, and the thread is left behind.
+    Args:
+        make_tasks: called at each start, on the job's thread; new tasks by name, with new channels
+            between them.
+        storage: where checkpoints are kept.  Without one there are none, and a restart begins anew.
+        checkpoints: when and how checkpoints are taken.
+        restart_strategy: one of RestartStrategies; by default the first failure ends the job.
+        name: of the job, for threads, logs and errors.
+        cancel_timeout: how long tasks may take to end when they are to; a job whose task does not
+            end has failed, with a TaskCancellationError, and the thread is left behind.
 
     Life cycle: ``start``, once; ``wait`` or ``result``; or ``cancel``.  At the end of a ``with``
     statement the job is cancelled if it has not ended, and awaited.  The threads are daemons: a

@@ -56,18 +56,18 @@ _LOG = logging.getLogger(__name__)
 class StreamTask(CheckpointedTask):
     """Runs ``input_processor.process_input`` and, between its calls, mails.
 
-    Parameters
-    ----------
-    input_processor: see InputProcessor; each call is one default action of the mailbox loop.
-    output: where the operator's elements go; while it is not available no input is processed.
-    operator: set up, restored, opened, finished and closed by the task.
-    checkpoint_storage: makes the task a job of its own: it starts from the newest checkpoint
-        there, and its snapshots are saved there.  Tasks of a CheckpointCoordinator have none.
-    name: its state is kept under it.
-    environment: the operator's; the task puts its own timers and cancellation in it.
-    processing_time_service: the clock and its timers; by default the system's, made for the task.
-    action_executor: calls the mails.
-    clock: ns, for the times in ``statistics``.
+    Args:
+        input_processor: see InputProcessor; each call is one default action of the mailbox loop.
+        output: where the operator's elements go; while it is not available no input is processed.
+        operator: set up, restored, opened, finished and closed by the task.
+        checkpoint_storage: makes the task a job of its own: it starts from the newest checkpoint
+            there, and its snapshots are saved there.  Tasks of a CheckpointCoordinator have none.
+        name: its state is kept under it.
+        environment: the operator's; the task puts its own timers and cancellation in it.
+        processing_time_service: the clock and its timers; by default the system's, made for the
+            task.
+        action_executor: calls the mails.
+        clock: ns, for the times in ``statistics``.
 
     Life cycle: ``invoke``, once.  It restores, runs until the input ends, ``cancel`` is called or
     something raises, and ends in Flink's order (A.51).

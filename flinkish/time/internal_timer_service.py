@@ -197,12 +197,11 @@ class InternalTimeServiceManager:
     The services share the table's two heaps and so fire in the order of time across services,
     equal timestamps in the order of registration (Flink leaves both open: B.2).
 
-    Parameters
-    ----------
-    table: state and timers; None is refused: only operators with keys have timers (B.18).
-    clock: the processing-time service.
-    metrics: gets the counter ``numFiredTimers`` (B.13).
-    is_cancelled: asked before each timer; once it is true, no more fire (B.14).
+    Args:
+        table: state and timers; None is refused: only operators with keys have timers (B.18).
+        clock: the processing-time service.
+        metrics: gets the counter ``numFiredTimers`` (B.13).
+        is_cancelled: asked before each timer; once it is true, no more fire (B.14).
 
     Threading: everything, the callbacks of ``clock`` included, on the operator's thread.
     """

@@ -1,0 +1,70 @@
+"""The docstrings of the API reference: a Griffe extension that mkdocs.yml names.
+
+Griffe reads sources and stubs and imports nothing; the docstrings of a compiled module are in
+neither, so they are taken from the installed wheel.  A method "as declared" gets the docstring of
+the class that declares it.  Of a room's own docstring the reference has the first paragraph: the
+rest is for maintainers of the room.
+"""
+
+import importlib
+import inspect
+from typing import Any
+
+import griffe
+
+DECLARED = "As declared"
+
+
+class Docstrings(griffe.Extension):
+    """Works on all of flinkish once it has been read."""
+
+    def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
+        """Fill in the stubs of the floor, and shorten the docstrings of rooms."""
+        if pkg.path != "flinkish":
+            return
+        for module in pkg["_core"].modules.values():
+            fill(module, importlib.import_module(module.path))
+        declare(pkg)
+        for room in pkg.modules.values():
+            if room.docstring is not None:
+                room.docstring.value = room.docstring.value.split("\n\n")[0]
+
+
+def fill(stub: griffe.Object, compiled: object) -> None:
+    """Give the members of a module or class their docstrings, and the members of those theirs."""
+    for name, member in stub.members.items():
+        found = inspect.getattr_static(compiled, name, None)
+        if member.is_alias or found is None:
+            continue
+        if member.docstring is None and (text := docstring(name, found)):
+            member.docstring = griffe.Docstring(text, parent=member)
+        if member.is_class:
+            fill(member, found)
+
+
+def declare(parent: griffe.Object) -> None:
+    """Put docstrings of base classes in the place of ``As declared``."""
+    for name, member in parent.members.items():
+        if member.is_alias:
+            continue
+        text = member.docstring.value if member.docstring is not None else ""
+        if parent.is_class and text.startswith(DECLARED):
+            bases = (base.members[name] for base in parent.mro() if name in base.members)
+            told = (base.docstring.value for base in bases if base.docstring is not None)
+            declared = next((base for base in told if not base.startswith(DECLARED)), "")
+            member.docstring.value = (
+                f"{declared}\n\n{text.removeprefix(DECLARED).lstrip('.:;, ')}".strip()
+            )
+        declare(member)
+
+
+def docstring(name: str, found: Any) -> str:
+    """The docstring of an object without the signature that Cython writes before it."""
+    # A slot wrapper has Python's own text, a plain value that of its class.
+    written = inspect.isclass(found) or inspect.isroutine(found) or inspect.isdatadescriptor(found)
+    if not written or type(found) is type(object.__init__):
+        return ""
+    lines = inspect.cleandoc(found.__doc__ or "").splitlines()
+    if lines and lines[0].startswith(f"{name}("):
+        lines = lines[1:]
+    return "\n".join(lines).strip()

@@ -2,6 +2,8 @@
 # (A field that no `__init__` has filled holds None, which has no C fields.)
 """Calls of endpoints; described in ``rpc_calls.pxd``."""
 
+from types import CoroutineType
+
 from flinkish._core.futex cimport load_word
 from flinkish._core.rpc_future cimport (
     FUTURE_DONE, FUTURE_FAILED, FUTURE_PENDING, RpcFuture, words,
@@ -102,6 +104,9 @@ cdef class Call(Letter):
                 result = invoke(inbox, procedure, <tuple>self.arguments)
             else:
                 result = invoke(inbox, procedure, decode(procedure, self.arguments))
+            if type(result) is CoroutineType:
+                result = words().start_coroutine(
+                    inbox, procedure.name, result, self._is_tell())
             if self._is_tell():
                 return 0
             if is_future(result):

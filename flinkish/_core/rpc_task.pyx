@@ -1,9 +1,18 @@
 """Functions in main threads, and futures that turns end; described in ``rpc_task.pxd``."""
 
+from types import CoroutineType
+
 from flinkish._core.rpc_future cimport FUTURE_DONE, FUTURE_FAILED, RpcFuture, words
 from flinkish._core.rpc_inbox cimport (
     LIFE_STARTED, LIFE_TERMINATING, Letter, RunQueue, current_inbox,
 )
+
+from flinkish._core.rpc_future import Prompt
+
+
+cdef object name_of(object function):
+    name = getattr(function, "__qualname__", None)
+    return name if type(name) is str else repr(function)
 
 
 cdef class Task(Letter):
@@ -33,7 +42,9 @@ cdef class Task(Letter):
             return 0
         if future is None:
             try:
-                function()
+                outcome = function()
+                if type(outcome) is CoroutineType:
+                    words().start_coroutine(inbox, name_of(function), outcome, True)
             except Exception as error:
                 words().task_failed(inbox, function, error)
             return 0
@@ -41,11 +52,24 @@ cdef class Task(Letter):
             return 0
         try:
             outcome = function()
+            if type(outcome) is CoroutineType:
+                outcome = words().start_coroutine(inbox, name_of(function), outcome, False)
+                outcome.add_done_callback(Prompt(self._forward))
+                return 0
         except BaseException as error:
             future.settle(FUTURE_FAILED, error)
             return 0
         future.settle(FUTURE_DONE, outcome)
         return 0
+
+    def _forward(self, result):
+        """End with what became of the coroutine that the function returned."""
+        if result.cancelled():
+            self.future.settle(FUTURE_FAILED, words().cancelled(result))
+        elif result.exception() is not None:
+            self.future.settle(FUTURE_FAILED, result.exception())
+        else:
+            self.future.settle(FUTURE_DONE, result.result())
 
     cdef int refuse(self, Inbox inbox) except -1:
         if not self.control:

@@ -7,10 +7,11 @@ Must not: know Spark, unpickle what came off the wire, or listen where nobody as
 
 from flinkish.rpc.addresses import RpcAddress
 from flinkish.rpc.dead_letters import DeadLetter, DeadLetters
+from flinkish.rpc.declarations import ask, local, tell
 from flinkish.rpc.endpoint import FencedRpcEndpoint, RpcEndpoint
 from flinkish.rpc.executors import MainThreadExecutor, ScheduledExecutor
 from flinkish.rpc.futures import RpcFuture
-from flinkish.rpc.gateway import FencedRpcGateway, RpcGateway, local
+from flinkish.rpc.gateway import FencedRpcGateway, RpcGateway
 from flinkish.rpc.leader import (
     FileLeaderElection,
     LeaderContender,
@@ -49,6 +50,8 @@ __all__ = [
     "SingleLeaderElection",
     "TlsConfig",
     "TransportStatistics",
+    "ask",
     "local",
     "register_codec",
+    "tell",
 ]

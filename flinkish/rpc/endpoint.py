@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Coroutine
+from inspect import iscoroutine
+from typing import Any, Protocol, TypeVar, overload
 
 from flinkish._core.rpc_calls import LocalPort
 from flinkish._core.rpc_future import RpcFuture, start_deadline
@@ -18,12 +19,14 @@ from flinkish.common.errors import (
     RpcError,
     UnsupportedOperationError,
 )
+from flinkish.rpc.coroutines import EndpointLoop
 from flinkish.rpc.executors import MainThreadExecutor, callable_of
 from flinkish.rpc.futures import uncancellable
 from flinkish.rpc.gateway import RpcGateway, check_implements, gateways_of, proxy_of
 from flinkish.rpc.remote_errors import said
 from flinkish.rpc.service import RpcService
 from flinkish.rpc.states import Control, EndpointState, next_state
+from flinkish.rpc.words import unanswered
 
 __all__ = ["FencedRpcEndpoint", "RpcEndpoint"]
 
@@ -53,11 +56,14 @@ class RpcEndpoint(RpcGateway):
     Life cycle: made stopped; ``start`` runs ``on_start``; ``close_async`` runs ``on_stop``, until
     whose future ends calls are still answered (Flink: E.1 - E.7).  A failing ``on_start`` ends it.
 
-    Methods of its gateways return values or futures; what they raise goes to the asker.
+    Methods of its gateways return values or futures, or are ``async def``; what they raise goes
+    to the asker.  Coroutines run on an event loop of the endpoint, which runs in its main thread:
+    they give way to other calls at an ``await`` that waits.  The endpoint's end cancels them.
     """
 
     _implements = True
     _checked: type | None = None
+    _loop: EndpointLoop | None = None  # made by the first coroutine
 
     def __init__(
         self, service: RpcService, endpoint_id: str | None = None, *, own_thread: bool = False
@@ -88,7 +94,10 @@ class RpcEndpoint(RpcGateway):
         """Called in the main thread when it is started; to be overridden."""
 
     def on_stop(self) -> Any:
-        """Called in the main thread when it is closed; None, or a future to wait for."""
+        """Called in the main thread when it is closed; None, or a future to wait for.
+
+        It may be ``async def``: calls are answered until it has ended.
+        """
 
     # --- what it is
 
@@ -127,7 +136,7 @@ class RpcEndpoint(RpcGateway):
         state = EndpointState(self._inbox.life_code).name.lower()
         return f"<{type(self).__name__} {self.endpoint_id!r} {state}>"
 
-    def get_self_gateway(self, gateway: type[Proxy]) -> Proxy:
+    def get_self_gateway(self, gateway: Callable[..., Proxy]) -> Proxy:
         """A gateway to itself; its calls are mails like anybody's (Flink: E.10)."""
         if not (isinstance(gateway, type) and isinstance(self, gateway)):
             has = ", ".join(kind.__name__ for kind in gateways_of(type(self))) or "no gateway"
@@ -186,17 +195,19 @@ class RpcEndpoint(RpcGateway):
             return
         failure = self._close_resources()
         if before is EndpointState.STOPPED:
-            self._finish(failure)
+            self._wind_up(failure)
             return
         try:
             stopping = self.on_stop()
+            if iscoroutine(stopping):
+                stopping = self._start_coroutine("on_stop", stopping)
         except BaseException as error:
             stopping = None
             failure = failure or error
         finally:
             self._running = False
         if stopping is None:
-            self._finish(failure)
+            self._wind_up(failure)
             return
 
         def stopped(future: Any) -> None:
@@ -205,15 +216,24 @@ class RpcEndpoint(RpcGateway):
                 error = error or IllegalStateError("the future that on_stop returned was cancelled")
             else:
                 error = error or future.exception()
-            self._control(lambda: self._finish(error))
+            self._control(lambda: self._wind_up(error))
 
         stopping.add_done_callback(stopped)
+
+    def _wind_up(self, error: BaseException | None) -> None:
+        """End the coroutines, then the endpoint; in the main thread."""
+        if self._loop is None:
+            self._finish(error)
+        else:
+            self._loop.wind_up(lambda: self._finish(error))
 
     def _finish(self, error: BaseException | None) -> None:
         """The end, in the main thread."""
         if self._inbox.life_code == EndpointState.TERMINATED and self._terminated.done():
             return
         self._running = False
+        if self._loop is not None:
+            self._loop.close()
         self._inbox.close()
         self.service.forget(self._inbox)
         if error is None:
@@ -225,6 +245,16 @@ class RpcEndpoint(RpcGateway):
         """Something happened that it does not survive."""
         self._close_resources()
         self._finish(error)
+
+    def _start_coroutine(self, name: str, coroutine: Coroutine[Any, Any, Any]) -> RpcFuture[Any]:
+        """Run it in the main thread, where this is called."""
+        if self._loop is None:
+            try:
+                self._loop = EndpointLoop(self._inbox)
+            except BaseException:
+                coroutine.close()
+                raise
+        return self._loop.start(coroutine, lambda: unanswered(self._inbox, name))
 
     # --- resources
 
@@ -288,9 +318,18 @@ class RpcEndpoint(RpcGateway):
         """Run it in the main thread; what it raises is logged (Flink: E.13)."""
         self._inbox.post(Task(callable_of(function)))
 
-    def call_async(self, function: Callable[[], T], timeout: DurationLike) -> RpcFuture[T]:
-        """Call it in the main thread; RpcTimeoutError when that takes longer (Flink: E.13)."""
-        future: TurnFuture[T] = turn_future(self._inbox)
+    @overload
+    def call_async(
+        self, function: Callable[[], Coroutine[Any, Any, T]], timeout: DurationLike
+    ) -> RpcFuture[T]: ...
+    @overload
+    def call_async(self, function: Callable[[], T], timeout: DurationLike) -> RpcFuture[T]: ...
+    def call_async(self, function: Callable[[], Any], timeout: DurationLike) -> RpcFuture[Any]:
+        """Call it in the main thread; RpcTimeoutError when that takes longer (Flink: E.13).
+
+        It may be ``async def``, as in ``run_async`` and in the ``main_thread_executor``.
+        """
+        future: TurnFuture[Any] = turn_future(self._inbox)
         task = Task(callable_of(function), future)
         millis = to_millis(timeout, "timeout", minimum=0)
         start_deadline(future, self.service.deadlines, millis)

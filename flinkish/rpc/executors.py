@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar, overload
 
 from flinkish._core.rpc_future import RpcFuture
 from flinkish._core.rpc_inbox import Inbox
@@ -55,9 +55,13 @@ class MainThreadExecutor:
         """Run it soon; what it raises is logged."""
         self._inbox.post(Task(callable_of(function)))
 
-    def submit(self, function: Callable[[], T]) -> RpcFuture[T]:
-        """Call it soon; the future gets what comes of it."""
-        future: RpcFuture[T] = turn_future(self._inbox)
+    @overload
+    def submit(self, function: Callable[[], Coroutine[Any, Any, T]]) -> RpcFuture[T]: ...
+    @overload
+    def submit(self, function: Callable[[], T]) -> RpcFuture[T]: ...
+    def submit(self, function: Callable[[], Any]) -> RpcFuture[Any]:
+        """Call it soon; the future gets what comes of it.  It may be ``async def``."""
+        future: RpcFuture[Any] = turn_future(self._inbox)
         self._inbox.post(Task(callable_of(function), future))
         return future
 

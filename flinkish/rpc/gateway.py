@@ -22,13 +22,11 @@ __all__ = [
     "GatewayProxy",
     "RpcGateway",
     "gateways_of",
-    "local",
     "proxy_of",
     "schema_of",
 ]
 
 Token = TypeVar("Token")
-Method = TypeVar("Method", bound=Callable[..., Any])
 Proxy = TypeVar("Proxy", bound="RpcGateway")
 
 # What gateways and endpoints have of their own.
@@ -42,12 +40,6 @@ _RESERVED = frozenset(
 )
 
 
-def local(method: Method) -> Method:
-    """A gateway method for callers of the same process only: it takes anything (Flink: @Local)."""
-    method.__rpc_local__ = True  # type: ignore[attr-defined]
-    return method
-
-
 def _is_gateway(kind: type) -> bool:
     """A description of somebody's own, not an endpoint nor a proxy."""
     return not getattr(kind, "_implements", False) and not vars(kind).get("_is_base", False)
@@ -57,7 +49,8 @@ class RpcGateway:
     """What an endpoint can be asked: a class of annotated methods without bodies.
 
     ``-> None`` is a tell: sent and forgotten, without an answer or an error (Flink: E.15).
-    ``-> Future[T]`` is an ask.  ``-> T`` is an ask that blocks the caller.
+    ``-> T`` marked by ``ask``, or ``-> Future[T]`` without a mark, is an ask.  ``-> T`` without
+    a mark is an ask that blocks the caller.
 
     A type that cannot travel is refused here, when the class is defined; a name that is not
     defined yet is looked up when the gateway is first used.  Arguments go by position.
@@ -88,6 +81,10 @@ class RpcGateway:
     @property
     def hostname(self) -> str:
         """Host of the endpoint."""
+        raise GatewayDescriptionError(type(self))
+
+    def with_timeout(self: Proxy, timeout: DurationLike) -> Proxy:
+        """The same gateway, whose asks have this time limit; it takes any duration."""
         raise GatewayDescriptionError(type(self))
 
 
@@ -282,8 +279,13 @@ def check_implements(kind: type, base: type) -> None:
                 raise ArgumentTypeError(
                     f"{kind.__name__} does not implement {gateway.__name__}.{method.name}"
                 )
-            if inspect.iscoroutinefunction(made):
+            if inspect.isasyncgenfunction(made):
                 raise ArgumentTypeError(
-                    f"{kind.__name__}.{method.name} is `async def`, and the main thread of an "
-                    "endpoint has no event loop: return a Future instead"
+                    f"{kind.__name__}.{method.name} is an asynchronous generator, and a call has "
+                    "one answer: collect what it yields and return that"
                 )
+    if inspect.iscoroutinefunction(getattr(kind, "on_start", None)):
+        raise ArgumentTypeError(
+            f"{kind.__name__}.on_start is `async def`, and calls would come before it has ended: "
+            "make it `def`, and start coroutines there by self.run_async(function)"
+        )

@@ -142,14 +142,15 @@ def method_schema(
     where = f"{gateway}.{name}"
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise ArgumentTypeError(
-            f"{where} is `async def`: declare it `def ... -> Future[T]`; that can be awaited"
+            f"{where} is `async def`: declare it `def ... -> T` and mark it by @ask; its "
+            "future can be awaited, and the endpoint may implement it by `async def`"
         )
     hints = get_type_hints(function, localns=names, include_extras=True)
     signature = inspect.signature(function)
     if "return" not in hints:
         raise ArgumentTypeError(
-            f"{where} declares no result: `-> None` is a tell, `-> Future[T]` an ask, `-> T` a "
-            "blocking ask"
+            f"{where} declares no result: `-> None` is a tell, `-> Future[T]`, or `-> T` with "
+            "@ask, an ask, `-> T` a blocking ask"
         )
     parameters: list[tuple[str, Any]] = []
     timeout = None
@@ -178,8 +179,25 @@ def method_schema(
         result = (get_args(result) or (Any,))[-1]
     else:
         call = BLOCKING
+    call = _marked(where, getattr(function, "__rpc_kind__", None), call)
     local = getattr(function, "__rpc_local__", False)
     return MethodSchema(name, gateway, call, signature, tuple(parameters), result, timeout, local)
+
+
+def _marked(where: str, mark: str | None, declared: int) -> int:
+    """The kind of a method that ``ask`` or ``tell`` may have marked."""
+    if mark == "ask":
+        if declared == ASK:
+            raise ArgumentTypeError(
+                f"{where} is marked by @ask and declares a future: declare the value of the future"
+            )
+        return ASK
+    if mark == "tell" and declared != TELL:
+        raise ArgumentTypeError(
+            f"{where} is marked by @tell, which has no answer: declare `-> None`, or mark it by "
+            "@ask"
+        )
+    return declared
 
 
 def _is_timeout(mark: object) -> bool:

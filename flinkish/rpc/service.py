@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from flinkish._core.rpc_calls import LocalPort
 from flinkish._core.rpc_future import Deadlines, RpcFuture
@@ -257,12 +257,13 @@ class RpcService:
     # --- connecting
 
     def connect(
-        self, address: str, gateway: type[Proxy], fencing_token: Any = None
+        self, address: str, gateway: Callable[..., Proxy], fencing_token: Any = None
     ) -> RpcFuture[Proxy]:
         """A gateway to the endpoint at ``address``, whose last part may be a pattern.
 
         Fails with RpcConnectionError if there is none, with HandshakeError if it does not offer
         the gateway (Flink: E.24).  Whether the token is right shows at the first call (E.26).
+        ``gateway`` is a class; ``type[...]`` would not take one with abstract methods.
         """
         self._check_open()
         if not (isinstance(gateway, type) and issubclass(gateway, RpcGateway)):
@@ -274,7 +275,7 @@ class RpcService:
             raise ArgumentTypeError(f"connect needs the gateway itself, not {gateway!r}")
         parsed = RpcAddress.parse(address)
         if not self._is_mine(parsed):
-            return self._remote.connect(parsed, gateway, fencing_token)
+            return self._remote.connect(parsed, cast("type[Proxy]", gateway), fencing_token)
         try:
             inbox = self.find(parsed.endpoint)
             endpoint = self.endpoint_of(inbox)

@@ -38,6 +38,7 @@ from flinkish.common.errors import (
 )
 from flinkish.common.notes import add_note
 from flinkish.rpc.callbacks import CALLBACKS
+from flinkish.rpc.coroutines import start_coroutine
 from flinkish.rpc.dead_letters import DeadLetter
 from flinkish.rpc.futures import RpcFuture, awaiting
 from flinkish.rpc.remote_errors import (
@@ -48,7 +49,7 @@ from flinkish.rpc.remote_errors import (
     said,
 )
 
-__all__ = ["INDESCRIBABLE", "awaiting", "clock", "encode_error", "remote_error"]
+__all__ = ["INDESCRIBABLE", "awaiting", "clock", "encode_error", "remote_error", "start_coroutine"]
 
 _LOG = logging.getLogger("flinkish.rpc")
 _DEPTH = 12  # frames of the call site that are kept

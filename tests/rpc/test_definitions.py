@@ -14,7 +14,7 @@ from flinkish.common.errors import (
     IllegalArgumentError,
     UnsupportedOperationError,
 )
-from flinkish.rpc import RpcEndpoint, RpcGateway, RpcService, RpcTimeout
+from flinkish.rpc import RpcEndpoint, RpcGateway, RpcService, RpcTimeout, ask, tell
 
 from .rig import SOON, Counter, CounterGateway, FencedGateway, counter_of, service, started
 
@@ -53,6 +53,20 @@ def test_what_is_not_annotated_is_refused() -> None:
 
         class Bad4(RpcGateway):
             async def one(self) -> int: ...
+
+    with pytest.raises(
+        ArgumentTypeError, match=r"Bad7\.one is marked by @ask and declares a future"
+    ):
+
+        class Bad7(RpcGateway):
+            @ask
+            def one(self) -> Future[int]: ...
+
+    with pytest.raises(ArgumentTypeError, match=r"Bad8\.one is marked by @tell"):
+
+        class Bad8(RpcGateway):
+            @tell
+            def one(self) -> int: ...  # type: ignore[arg-type]
 
     with pytest.raises(ArgumentTypeError, match="two time limits"):
 

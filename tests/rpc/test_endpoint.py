@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import AsyncIterator
 from concurrent.futures import Future
 from typing import Any
 
@@ -373,12 +374,19 @@ def test_every_method_must_be_implemented(service: RpcService) -> None:
     class OneGateway(RpcGateway):
         def one(self) -> Future[int]: ...
 
-    class Modern(RpcEndpoint, OneGateway):
-        async def one(self) -> int:  # type: ignore[override]
-            return 1
+    class Many(RpcEndpoint, OneGateway):
+        async def one(self) -> AsyncIterator[int]:  # type: ignore[override]
+            yield 1
 
-    with pytest.raises(ArgumentTypeError, match="async def"):
-        Modern(service, "modern")
+    with pytest.raises(ArgumentTypeError, match=r"Many\.one is an asynchronous generator"):
+        Many(service, "many")
+
+    class Slow(RpcEndpoint):
+        async def on_start(self) -> None:  # type: ignore[override]
+            pass
+
+    with pytest.raises(ArgumentTypeError, match=r"Slow\.on_start is `async def`.*run_async"):
+        Slow(service, "slow")
 
 
 def test_names_are_made_up_and_checked(service: RpcService) -> None:

@@ -1,11 +1,13 @@
-"""What the documents point at exists."""
+"""What the documents point at exists, and is said in plain words."""
 
+import ast
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from tests.checkout import ROOT
+from tests.checkout import ROOT, examples
 
 # What keeps a sentence from being understood at the first reading, and what to do about it; in
 # pages and in sources.
@@ -48,6 +50,17 @@ def hard_words(path: Path, patterns: dict[str, str]) -> list[str]:
         for pattern, advice in patterns.items()
         for found in re.finditer(pattern, line)
     ]
+
+
+@pytest.mark.spark  # imports what needs pyspark
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_what_blocks_import_exists(page: Path) -> None:
+    blocks = [ast.parse(code, str(page)) for code in examples(str(page))]
+    for node in (node for block in blocks for node in ast.walk(block)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("flinkish"):
+            module = import_module(node.module or "")
+            for name in node.names:
+                assert hasattr(module, name.name), f"{node.module} has no {name.name}"
 
 
 # The changelog's earlier entries stay as they were written.

@@ -11,7 +11,7 @@
 # is refused where it cannot end: in the turn of the very endpoint that would answer, or of one that
 # the answering one waits for, however many stand between (`Inbox.waits_for`).
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint32_t
 
 from flinkish._core.rpc_future cimport Deadlines, RpcFuture
 from flinkish._core.rpc_inbox cimport Inbox, Letter
@@ -32,6 +32,7 @@ cdef class Procedure:
     cdef readonly object decode_arguments
     cdef readonly object encode_result
     cdef readonly object decode_result
+    cdef readonly bint foreign_result    # decoding it runs code of users, which may block
 
 cdef class Port:
     cdef readonly object home            # the service
@@ -54,6 +55,7 @@ cdef class AskFuture(TurnFuture):
     cdef Port port
     cdef Procedure procedure
     cdef object place             # where the call was made
+    cdef object read(self, bytes payload, bint good, uint32_t* state)
 
 # A turn of the endpoint runs the method, if it lets the caller in, and answers with what that
 # returned or raised.

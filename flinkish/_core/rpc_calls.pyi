@@ -31,6 +31,8 @@ class Procedure:
     def encode_result(self) -> Any: ...
     @property
     def decode_result(self) -> Any: ...
+    @property
+    def foreign_result(self) -> bool: ...
     def __init__(
         self,
         name: str,
@@ -42,6 +44,7 @@ class Procedure:
         decode_arguments: Callable[[Any], tuple[Any, ...]] | None,
         encode_result: Callable[[Any], bytes] | None,
         decode_result: Callable[[Any], Any] | None,
+        foreign_result: bool = False,
     ) -> None: ...
 
 @disjoint_base
@@ -56,6 +59,7 @@ class LocalCall(Call):
 class AskFuture(TurnFuture[Any]):
     """The future of an ask."""
 
+    def take(self, payload: bytes) -> None: ...
     @property
     def method(self) -> str: ...
     @property

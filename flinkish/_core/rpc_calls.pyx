@@ -6,7 +6,7 @@ from types import CoroutineType
 
 from flinkish._core.futex cimport load_word
 from flinkish._core.rpc_future cimport (
-    FUTURE_DONE, FUTURE_FAILED, FUTURE_PENDING, RpcFuture, words,
+    FUTURE_DONE, FUTURE_FAILED, FUTURE_PENDING, RpcFuture, runs_no_callbacks, words,
 )
 from flinkish._core.rpc_inbox cimport (
     LIFE_STARTED, LIFE_TERMINATING, current_inbox, unraisable,
@@ -17,11 +17,13 @@ cdef class Procedure:
     """A method of a gateway.
 
     ``kind`` is 0 for a tell, 1 for an ask, 2 for an ask that blocks.  The four functions turn a
-    tuple of arguments, or a result, into bytes and back.
+    tuple of arguments, or a result, into bytes and back.  With ``foreign_result`` the last one runs
+    code of users, and is called on no thread that others depend on.
     """
 
     def __init__(self, str name not None, str gateway not None, int number, int kind, bint local,
-                 encode_arguments, decode_arguments, encode_result, decode_result):
+                 encode_arguments, decode_arguments, encode_result, decode_result,
+                 bint foreign_result=False):
         self.name = name
         self.gateway = gateway
         self.number = number
@@ -31,6 +33,7 @@ cdef class Procedure:
         self.decode_arguments = decode_arguments
         self.encode_result = encode_result
         self.decode_result = decode_result
+        self.foreign_result = foreign_result
 
     def __repr__(self):
         return f"<Procedure {self.gateway}.{self.name} #{self.number}>"
@@ -223,6 +226,28 @@ cdef class AskFuture(TurnFuture):
 
     cdef object awaited(self):
         return self.procedure.name
+
+    cdef object read(self, bytes payload, bint good, uint32_t* state):
+        """What the answer of another process ends this with, and in which state."""
+        state[0] = FUTURE_FAILED
+        try:
+            if not good:
+                return words().remote_error(payload, self.procedure.name)
+            result = self.procedure.decode_result(payload)
+        except BaseException as error:    # of a decoder of the user, too: it is this ask's alone
+            return words().unreadable_result(self.procedure, self.port.address, error)
+        state[0] = FUTURE_DONE
+        return result
+
+    def take(self, bytes payload not None):
+        """Read a result and end with it; callbacks run on their own threads."""
+        cdef uint32_t state
+        cdef object outcome = self.read(payload, True, &state)
+        runs_no_callbacks(True)
+        try:
+            self.settle(state, outcome)
+        finally:
+            runs_no_callbacks(False)
 
     @property
     def method(self):

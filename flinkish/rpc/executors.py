@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, TypeVar, overload
 
 from flinkish._core.rpc_future import RpcFuture
 from flinkish._core.rpc_inbox import Inbox
 from flinkish._core.rpc_task import Task, turn_future
 from flinkish.common.durations import DurationLike, to_millis
-from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
+from flinkish.common.errors import (
+    ArgumentTypeError,
+    IllegalStateError,
+    UnsupportedOperationError,
+)
+from flinkish.rpc.function_threads import FUNCTIONS
 from flinkish.time import ProcessingTimeService, ScheduledFuture
 
 __all__ = ["MainThreadExecutor", "ScheduledExecutor", "call_later", "callable_of"]
@@ -108,9 +114,10 @@ class MainThreadExecutor:
 
 
 class ScheduledExecutor:
-    """Runs functions later, on the timer thread of the service (Flink: E.28).
+    """Runs functions later, on threads for that alone (Flink: E.28).
 
-    They should be short: all share one thread.  Periodic futures end only by ``cancel``.
+    One that blocks holds up no other, up to 64 of all services at a time, and no time limit.  A
+    periodic function never runs beside itself; its future ends only by ``cancel``.
     """
 
     def __init__(self, timers: ProcessingTimeService) -> None:
@@ -126,7 +133,7 @@ class ScheduledExecutor:
         future: RpcFuture[T] = RpcFuture()
         callable_of(function)
 
-        def due() -> None:
+        def run() -> None:
             if not future.set_running_or_notify_cancel():
                 return
             try:
@@ -136,19 +143,76 @@ class ScheduledExecutor:
             else:
                 future.set_result(result)
 
-        call_later(self._timers, millis, due, future)
+        call_later(self._timers, millis, partial(FUNCTIONS.put, run), future)
         return future
 
     def schedule_at_fixed_rate(
         self, function: Callable[[], object], initial_delay: DurationLike, period: DurationLike
     ) -> ScheduledFuture:
-        """Run it at fixed times; what it raises is logged, and it goes on."""
-        callable_of(function)
-        return self._timers.schedule_at_fixed_rate(lambda _: function(), initial_delay, period)
+        """Run it at fixed times, or late when it took longer; what it raises is logged."""
+        return self._periodic(function, initial_delay, period, "period", at_rate=True)
 
     def schedule_with_fixed_delay(
         self, function: Callable[[], object], initial_delay: DurationLike, delay: DurationLike
     ) -> ScheduledFuture:
-        """Run it with this pause between two runs."""
-        callable_of(function)
-        return self._timers.schedule_with_fixed_delay(lambda _: function(), initial_delay, delay)
+        """Run it with this pause between two runs; what it raises is logged."""
+        return self._periodic(function, initial_delay, delay, "delay", at_rate=False)
+
+    def _periodic(
+        self,
+        function: Callable[[], object],
+        initial_delay: DurationLike,
+        pause: DurationLike,
+        name: str,
+        *,
+        at_rate: bool,
+    ) -> ScheduledFuture:
+        first = to_millis(initial_delay, "initial_delay", minimum=0)
+        millis = to_millis(pause, name, minimum=1)
+        return _Periodic(self._timers, callable_of(function), first, millis, at_rate).future
+
+
+class _Periodic:
+    """A function that runs over and over.
+
+    Invariant: there is a timer, or a run that is under way or about to be and registers the next.
+    """
+
+    def __init__(
+        self,
+        timers: ProcessingTimeService,
+        function: Callable[[], object],
+        first: int,
+        millis: int,
+        at_rate: bool,
+    ) -> None:
+        self._timers, self._function = timers, function
+        self._millis, self._at_rate = millis, at_rate
+        self._timer: ScheduledFuture | None = None
+        self.future = ScheduledFuture(self._dequeue)
+        self._at = timers.get_current_processing_time() + first
+        self._register()
+
+    def _register(self) -> None:
+        self._timer = self._timers.register_timer(self._at, lambda _: FUNCTIONS.put(self._run))
+        if self.future.cancelled():  # since before there was this timer
+            self._timer.cancel()
+
+    def _dequeue(self) -> bool:
+        if self._timer is not None:
+            self._timer.cancel()
+        return True
+
+    def _run(self) -> None:
+        if self.future.cancelled():
+            return
+        try:
+            self._function()
+        except BaseException as error:
+            _LOG.error("the periodic function %r raised", self._function, exc_info=error)
+        now = self._timers.get_current_processing_time()
+        self._at = (self._at if self._at_rate else now) + self._millis
+        try:
+            self._register()
+        except IllegalStateError:  # the service has closed
+            self.future.cancel()

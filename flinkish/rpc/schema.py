@@ -18,7 +18,7 @@ from flinkish._core.rpc_calls import Procedure
 from flinkish._core.rpc_future import RpcFuture
 from flinkish.common.errors import ArgumentTypeError
 from flinkish.rpc.wire import Wire, decoder_of, wire_of
-from flinkish.rpc.wire_types import why_not
+from flinkish.rpc.wire_types import runs_user_code, why_not
 from flinkish.rpc.wire_unions import plan_of
 
 __all__ = ["ABSENT", "MethodSchema", "RpcTimeout", "Schema", "method_schema"]
@@ -236,6 +236,7 @@ class Schema:
             decode,
             encode_result,
             result.decode,
+            runs_user_code(method.result),
         )
 
     @cached_property

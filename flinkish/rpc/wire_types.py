@@ -186,6 +186,23 @@ def parts(kind: Any, seen: frozenset[Any] = frozenset()) -> Iterator[Any]:
             yield from parts(part, seen)
 
 
+def runs_user_code(kind: Any) -> bool:
+    """Whether decoding a value of the type calls functions of users.
+
+    These are codecs, ``__post_init__`` of records and ``_missing_`` of enums.
+    """
+    return has_opaque(kind) or any(map(_has_hooks, parts(kind)))
+
+
+def _has_hooks(part: Any) -> bool:
+    base = get_origin(part) or part
+    if not isinstance(base, type) or base.__module__ == "builtins":
+        return False
+    if issubclass(base, enum.Enum):
+        return base._missing_.__func__ is not enum.Enum._missing_.__func__  # type: ignore[attr-defined]
+    return any(hasattr(base, name) for name in ("__post_init__", "__attrs_post_init__"))
+
+
 def has_opaque(kind: Any) -> bool:
     """Whether a value of the type may have opaque parts."""
     return any(

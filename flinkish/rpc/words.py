@@ -40,6 +40,7 @@ from flinkish.common.notes import add_note
 from flinkish.rpc.callbacks import CALLBACKS
 from flinkish.rpc.coroutines import start_coroutine
 from flinkish.rpc.dead_letters import DeadLetter
+from flinkish.rpc.function_threads import FUNCTIONS
 from flinkish.rpc.futures import RpcFuture, awaiting
 from flinkish.rpc.remote_errors import (
     INDESCRIBABLE,
@@ -82,6 +83,7 @@ def call_elsewhere(future: RpcFuture[Any], callback: Callable[[Any], object]) ->
 
 
 callback_waits, call_soon = CALLBACKS.waits, CALLBACKS.put
+call_apart = FUNCTIONS.put  # code of a user, which may block for as long as it likes
 
 
 def never_waits(future: RpcFuture[Any]) -> Exception:

@@ -6,7 +6,8 @@ import asyncio
 import logging
 import threading
 from concurrent.futures import Future
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import pytest
 
@@ -15,7 +16,14 @@ from flinkish.common.errors import (
     RecipientUnreachableError,
     RpcTimeoutError,
 )
-from flinkish.rpc import RpcFuture, RpcGateway, RpcService
+from flinkish.rpc import (
+    Opaque,
+    RpcEndpoint,
+    RpcFuture,
+    RpcGateway,
+    RpcService,
+    register_codec,
+)
 from flinkish.rpc.callbacks import CALLBACKS
 from flinkish.rpc.io_thread import IoThread
 from tests.waiting import PATIENCE, until
@@ -176,8 +184,86 @@ def test_a_time_limit_ends_on_the_timer_thread_itself(
     service = server if where == "local" else client
     gateway: Any = far_one if where == "remote" else counter_of(server, far_one)
     hasty = gateway.with_timeout(1)
-    late = service.scheduled_executor.schedule(lambda: hasty.never().result(), 0)
-    assert isinstance(late.exception(SOON), RpcTimeoutError)
+    late: Future[BaseException | None] = Future()
+    service.timers.register_timer(0, lambda _: late.set_result(hasty.never().exception()))
+    assert isinstance(late.result(SOON), RpcTimeoutError)
+
+
+class Parcel:
+    """Of a class with a codec of the user."""
+
+
+@dataclass
+class Checked:
+    """A record that checks itself when it is made."""
+
+    number: int
+
+    def __post_init__(self) -> None:
+        if self.number:
+            unpacked(self.number)
+
+
+unpacking: list[str] = []  # threads
+let_go = threading.Event()
+
+
+def unpacked(number: int) -> None:
+    unpacking.append(threading.current_thread().name)
+    assert let_go.wait(SOON)
+    if number < 0:
+        raise ValueError("no such number")
+
+
+def parcel_of(data: bytes) -> Parcel:
+    unpacked(1)
+    return Parcel()
+
+
+register_codec(Parcel, lambda parcel: b"", parcel_of)
+
+
+class Post(RpcGateway):
+    def parcel(self) -> Future[Annotated[Parcel, Opaque]]: ...
+    def checked(self, number: int) -> Future[list[Checked]]: ...
+    def number(self) -> Future[int]: ...
+
+
+class PostOffice(RpcEndpoint, Post):
+    def parcel(self) -> Any:
+        return Parcel()
+
+    def checked(self, number: int) -> Any:
+        made = Checked(0)
+        made.number = number
+        return [made]
+
+    def number(self) -> Any:
+        return 7
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_decoders_of_users_run_on_no_thread_that_others_depend_on(
+    server: RpcService, client: RpcService, waits: bool
+) -> None:
+    """Nor on that of an ask that reads the socket itself, as one that waits does."""
+    unpacking.clear()
+    let_go.clear()
+    office = PostOffice(server, "post")
+    office.start()
+    gateway: Any = client.connect(office.address, Post).result(SOON)
+    held = [gateway.parcel(), gateway.checked(1), gateway.checked(-1)]
+    try:
+        if waits:
+            until(lambda: unpacking)
+        assert gateway.number().result(SOON) == 7
+        until(lambda: len(unpacking) == 3)  # nor does one of them wait for another
+    finally:
+        let_go.set()
+    assert isinstance(held[0].result(SOON), Parcel)
+    assert held[1].result(SOON) == [Checked(1)]
+    assert "no such number" in str(held[2].exception(SOON))
+    assert sorted(unpacking) == ["MainThread", *["flinkish-rpc-functions"] * 3]
 
 
 def test_the_io_thread_never_waits(server: RpcService, client: RpcService) -> None:

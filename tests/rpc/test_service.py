@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from flinkish.common.errors import (
     IllegalStateError,
     RecipientUnreachableError,
     RpcConnectionError,
+    RpcTimeoutError,
 )
 from flinkish.rpc import RpcAddress, RpcFuture, RpcGateway, RpcService
 from tests.waiting import until
@@ -216,6 +218,47 @@ def test_the_scheduled_executor(service: RpcService, caplog: pytest.LogCaptureFi
     for wrong in (-1, "soon"):
         with pytest.raises(IllegalArgumentError):
             executor.schedule(lambda: 1, wrong)
+
+
+def test_a_scheduled_function_that_blocks_holds_up_nothing_else(service: RpcService) -> None:
+    counter, gateway = started(service)
+    executor, let_go = service.scheduled_executor, threading.Event()
+    stuck = [executor.schedule(lambda: let_go.wait(SOON), 0) for _ in range(3)]
+    periodic = executor.schedule_at_fixed_rate(lambda: let_go.wait(SOON), 0, 1)
+    pausing = executor.schedule_with_fixed_delay(lambda: let_go.wait(SOON), 0, 1)
+    try:
+        until(lambda: all(one.running() for one in stuck))
+        assert executor.schedule(lambda: 7, 1).result(SOON) == 7
+        assert counter.main_thread_executor.schedule(lambda: 8, 1).result(SOON) == 8
+        assert isinstance(gateway.with_timeout(1).never().exception(SOON), RpcTimeoutError)
+    finally:
+        let_go.set()
+        assert periodic.cancel()
+        assert pausing.cancel()
+    assert all(one.result(SOON) for one in stuck)
+
+
+def test_a_periodic_function_never_runs_beside_itself(service: RpcService) -> None:
+    inside = threading.Lock()
+    runs = {"rate": 0, "delay": 0}
+    overlaps: list[str] = []
+
+    def run(which: str, lock: threading.Lock) -> None:
+        if not lock.acquire(blocking=False):
+            overlaps.append(which)
+            return
+        time.sleep(0.005)  # longer than the period
+        runs[which] += 1
+        lock.release()
+
+    executor = service.scheduled_executor
+    futures = [
+        executor.schedule_at_fixed_rate(lambda: run("rate", inside), 0, 1),
+        executor.schedule_with_fixed_delay(partial(run, "delay", threading.Lock()), 0, 1),
+    ]
+    until(lambda: min(runs.values()) >= 5)
+    assert all(future.cancel() for future in futures)
+    assert not overlaps
 
 
 def test_dead_letters_are_counted_and_the_last_are_kept(service: RpcService) -> None:

@@ -11,7 +11,8 @@ environment docs
 cd "$ROOT"
 export NO_MKDOCS_2_WARNING=1 PYTHONPYCACHEPREFIX="$ROOT/.venv/pycache"
 [ "${1:-}" != --serve ] || exec mkdocs serve --dev-addr 127.0.0.1:8000
-mkdocs build --quiet
+mkdocs build 2>&1 | { grep -v "^INFO" || true; } >&2
+python ci/documented.py out/site
 foreign=$(grep -rlE '<(script|link|img|iframe)[^>]* (src|href)="?(https?:)?//' out/site --include='*.html' || true)
 [ -z "$foreign" ] || fail "these pages load something from another host: $foreign"
 say "the site is in out/site: $(find out/site -name '*.html' | wc -l) pages"

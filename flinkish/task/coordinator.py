@@ -72,13 +72,13 @@ class CheckpointCoordinator:
         max_concurrent: how many may be under way.
         options: how checkpoints are taken; aligned by default.
         final_checkpoint: tasks whose data have ended go on taking part, and end only when a
-            checkpoint behind the end of all data is kept and they were told; if that fails, the
+            checkpoint after the end of all data is kept and they were told; if that fails, the
             tasks do.  So a sink that commits in ``notify_checkpoint_complete`` commits its last
             output, too.
         tolerable_failures: in a row; one more, and ``failure_handler(error)`` is called.  By
             default that fails all tasks (Flink: F.12).
-        processing_time_service, io_executor: the clock, and what saves; by default made here.  An
-            executor must run one call at a time, in order.
+        processing_time_service: the clock; by default made here.
+        io_executor: saves checkpoints, one call at a time, in order; by default made here.
         next_id: of the first checkpoint, if the newest in the storage is older.
 
     Life cycle: ``restore_latest``, the tasks' ``invoke``, ``start``; ``stop``, ``shutdown``.  A

@@ -18,12 +18,19 @@ class WheelHandle:
 
 @disjoint_base
 class LoopTimers:
-    """The timers."""
+    """The timers; a subclass has ``_wake()``, called when `next_time` is earlier than was armed.
+
+    And ``_refuse()``, which raises if ``in_child`` is true.
+    """
 
     in_child: bool
+    """Whether this is a forked child, where the loop does not run: then no timer is taken."""
     scheduled: int
+    """How many timers were taken since it was made."""
     cancelled: int
+    """How many of the timers were cancelled before they fired."""
     fired: int
+    """How many of the timers fired."""
 
     def __init__(self, clock: Callable[[], float]) -> None: ...
     def __len__(self) -> int: ...
@@ -33,14 +40,32 @@ class LoopTimers:
         callback: Callable[[Unpack[_Ts]], object],
         *args: Unpack[_Ts],
         context: Context | None = None,
-    ) -> WheelHandle: ...
+    ) -> WheelHandle:
+        """Call ``callback(*args)`` in ``delay`` seconds, on the loop; see `call_at`."""
+
     def call_at(
         self,
         when: float,
         callback: Callable[[Unpack[_Ts]], object],
         *args: Unpack[_Ts],
         context: Context | None = None,
-    ) -> WheelHandle: ...
-    def next_time(self) -> float | None: ...
-    def armed(self, seconds: float | None) -> None: ...
-    def fire(self, limit: int) -> None: ...
+    ) -> WheelHandle:
+        """Call ``callback(*args)`` at ``when`` on the loop's clock; a `WheelHandle` to cancel it.
+
+        Never early and about a millisecond late at most, if the loop is not busy.  The calls of
+        one millisecond come in the order in which they were asked for.  It runs in ``context``,
+        by default a copy of the caller's.
+        """
+
+    def next_time(self) -> float | None:
+        """A time by which to call `fire`, in seconds, or None."""
+
+    def armed(self, seconds: float | None) -> None:
+        """`fire` will be called at ``seconds``, or not at all: call ``_wake`` for less only."""
+
+    def fire(self, limit: int) -> None:
+        """Call at most ``limit`` callbacks that are due.
+
+        ``_failed(error, handle)`` gets what they raise, except what ends the program: that is
+        raised here, and the callbacks behind it are due again.
+        """

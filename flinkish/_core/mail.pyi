@@ -14,7 +14,11 @@ class MailboxState(Enum):
     CLOSED = 2
 
 class MailOptions(IntEnum):
-    """How a mail is treated among others."""
+    """How a mail is treated among others (Flink: A.11).
+
+    ``URGENT`` passes every mail that is not, also in the batch; urgent mails keep their order.
+    ``DEFERRABLE`` shows as ``MIN_PRIORITY``, so only the main loop takes it, no yielding operator.
+    """
 
     DEFAULT = 0
     URGENT = 1
@@ -22,10 +26,19 @@ class MailOptions(IntEnum):
 
 @disjoint_base
 class Mail:
-    """``command()`` to be run by the thread of a mailbox."""
+    """``command()`` to be run by the thread of a mailbox.
+
+    ``description`` is text, or a %-format for ``description_args``; it is formatted only when
+    somebody reads it (Flink: A.20).  ``action_executor.run_throwing(command)`` runs the command,
+    if one is given.
+
+    Threading: immutable; ``run`` belongs to the thread of the mailbox.
+    """
 
     @property
-    def command(self) -> Callable[[], object]: ...
+    def command(self) -> Callable[[], object]:
+        """The function that the mail runs."""
+
     def __init__(
         self,
         command: Callable[[], object],
@@ -37,11 +50,20 @@ class Mail:
         action_executor: Any = None,
     ) -> None: ...
     @property
-    def priority(self) -> int: ...
+    def priority(self) -> int:
+        """What takes see: -1 for a deferrable mail (Flink: A.20)."""
+
     @property
-    def original_priority(self) -> int: ...
+    def original_priority(self) -> int:
+        """The priority it was given."""
+
     @property
-    def options(self) -> MailOptions: ...
+    def options(self) -> MailOptions:
+        """One of MailOptions."""
+
     @property
-    def description(self) -> str: ...
-    def run(self) -> None: ...
+    def description(self) -> str:
+        """The text, formatted now; the command's name where none was given."""
+
+    def run(self) -> None:
+        """Run the command here; what it raises goes to the caller."""

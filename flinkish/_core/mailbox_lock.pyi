@@ -9,9 +9,15 @@ _T = TypeVar("_T")
 
 @disjoint_base
 class MailboxLock:
-    """What a MailboxQueue is guarded by."""
+    """What a MailboxQueue is guarded by; errors are of the class ``illegal_state``."""
 
     illegal_state: ClassVar[type[Exception]]
 
-    def is_mailbox_thread(self) -> bool: ...
-    def run_exclusively(self, runnable: Callable[[], _T]) -> _T: ...
+    def is_mailbox_thread(self) -> bool:
+        """Whether the caller is the owner."""
+
+    def run_exclusively(self, runnable: Callable[[], _T]) -> _T:
+        """Call ``runnable()`` while no other thread can put, take or close (Flink: A.19).
+
+        It may use the mailbox, and call this again.  It should be short: others wait meanwhile.
+        """

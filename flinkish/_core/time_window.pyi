@@ -7,20 +7,37 @@ from typing_extensions import disjoint_base
 
 @disjoint_base
 class TimeWindow:
-    """The time from ``start`` to before ``end``, in ms since the epoch."""
+    """The time from `start` to before `end`, in ms since the epoch (Flink: C.28)."""
 
     @property
-    def start(self) -> int: ...
+    def start(self) -> int:
+        """The first ms of the window."""
+
     @property
-    def end(self) -> int: ...
+    def end(self) -> int:
+        """The ms after the last one of the window."""
+
     def __init__(self, start: int, end: int) -> None: ...
-    def max_timestamp(self) -> int: ...
-    def intersects(self, other: TimeWindow) -> bool: ...
-    def cover(self, other: TimeWindow) -> TimeWindow: ...
+    def max_timestamp(self) -> int:
+        """The last millisecond of the window: `end` - 1."""
+
+    def intersects(self, other: TimeWindow) -> bool:
+        """Whether the windows overlap, or touch (Flink: C.28)."""
+
+    def cover(self, other: TimeWindow) -> TimeWindow:
+        """The smallest window that holds both."""
+
     @staticmethod
-    def get_window_start_with_offset(timestamp: int, offset: int, window_size: int) -> int: ...
+    def get_window_start_with_offset(timestamp: int, offset: int, window_size: int) -> int:
+        """Start (ms) of the window of `window_size` that holds `timestamp` (Flink: C.26)."""
+
     @staticmethod
-    def merge_windows(windows: Iterable[TimeWindow], callback: Any) -> None: ...
+    def merge_windows(windows: Iterable[TimeWindow], callback: Any) -> None:
+        """Merge windows that overlap or touch; `callback.merge(merged, result)` for each group.
+
+        Groups of one window are left alone (Flink: C.28).
+        """
+
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __lt__(self, other: TimeWindow, /) -> bool: ...

@@ -57,17 +57,17 @@ class Duration:
 
     @staticmethod
     def of_seconds(seconds: int) -> Duration:
-        """Whole seconds."""
+        """A duration of so many whole seconds."""
         return Duration(_whole(seconds, "seconds") * _NANOS_PER_SECOND)
 
     @staticmethod
     def of_millis(millis: int) -> Duration:
-        """Milliseconds."""
+        """A duration of so many whole milliseconds."""
         return Duration(_whole(millis, "millis") * _NANOS_PER_MILLI)
 
     @staticmethod
     def of_nanos(nanos: int) -> Duration:
-        """Nanoseconds."""
+        """A duration of so many whole nanoseconds."""
         return Duration(_whole(nanos, "nanos"))
 
     def to_millis(self) -> int:
@@ -75,7 +75,7 @@ class Duration:
         return self._nanos // _NANOS_PER_MILLI
 
     def to_nanos(self) -> int:
-        """Nanoseconds."""
+        """The whole duration in nanoseconds."""
         return self._nanos
 
     def __repr__(self) -> str:
@@ -94,12 +94,12 @@ class Time:
 
     @staticmethod
     def milliseconds(milliseconds: int) -> Time:
-        """Milliseconds."""
+        """A time of so many whole milliseconds."""
         return Time(milliseconds)
 
     @staticmethod
     def seconds(seconds: int) -> Time:
-        """Whole seconds."""
+        """A time of so many whole seconds."""
         return Time(_whole(seconds, "seconds") * 1_000)
 
     @staticmethod

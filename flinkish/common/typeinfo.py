@@ -71,7 +71,7 @@ class Types:
 
     @staticmethod
     def STRING() -> TypeInformation:
-        """Strings."""
+        """The type of text, Python's ``str``."""
         return BasicTypeInfo(BasicType.STRING)
 
     @staticmethod
@@ -81,7 +81,7 @@ class Types:
 
     @staticmethod
     def BOOLEAN() -> TypeInformation:
-        """Truth values."""
+        """The type of ``True`` and ``False``."""
         return BasicTypeInfo(BasicType.BOOLEAN)
 
     @staticmethod
@@ -106,7 +106,7 @@ class Types:
 
     @staticmethod
     def DOUBLE() -> TypeInformation:
-        """Floats."""
+        """The type of floats of 64 bits, Python's ``float``."""
         return BasicTypeInfo(BasicType.DOUBLE)
 
     @staticmethod
@@ -131,17 +131,17 @@ class Types:
 
     @staticmethod
     def SQL_DATE() -> TypeInformation:
-        """``datetime.date``."""
+        """The type of dates, Python's ``datetime.date``."""
         return DateTypeInfo()
 
     @staticmethod
     def SQL_TIME() -> TypeInformation:
-        """``datetime.time``."""
+        """The type of times of day, Python's ``datetime.time``."""
         return TimeTypeInfo()
 
     @staticmethod
     def SQL_TIMESTAMP() -> TypeInformation:
-        """``datetime.datetime``."""
+        """The type of points in time, Python's ``datetime.datetime``."""
         return TimestampTypeInfo()
 
     @staticmethod
@@ -163,7 +163,7 @@ class Types:
 
     @staticmethod
     def TUPLE(field_types: Iterable[TypeInformation]) -> TupleTypeInfo:
-        """Tuples."""
+        """The type of tuples with a type for each field."""
         return TupleTypeInfo(field_types)
 
     @staticmethod
@@ -183,10 +183,10 @@ class Types:
 
     @staticmethod
     def MAP(key_type_info: TypeInformation, value_type_info: TypeInformation) -> MapTypeInfo:
-        """Dicts."""
+        """The type of dicts with keys of one type and values of another."""
         return MapTypeInfo(key_type_info, value_type_info)
 
     @staticmethod
     def LIST(element_type_info: TypeInformation) -> ListTypeInfo:
-        """Lists."""
+        """The type of lists whose elements have one type."""
         return ListTypeInfo(element_type_info)

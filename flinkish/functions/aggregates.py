@@ -88,7 +88,7 @@ class Count(BuiltInAggregate):
         self.column = column
 
     def create_accumulator(self) -> int:
-        """Zero."""
+        """The count of no values, which is zero."""
         return 0
 
     def add(self, value: Any, accumulator: int) -> int:
@@ -96,15 +96,15 @@ class Count(BuiltInAggregate):
         return accumulator + (self.column is None or value[self.column] is not None)
 
     def add_value(self, value: Any, accumulator: int) -> int:
-        """One more."""
+        """The count with one value more."""
         return accumulator + 1
 
     def get_result(self, accumulator: int) -> int:
-        """The number."""
+        """The number of values that were added."""
         return accumulator
 
     def merge(self, acc_a: int, acc_b: int) -> int:
-        """Both together."""
+        """The sum of the counts of two parts."""
         return acc_a + acc_b
 
 
@@ -115,7 +115,7 @@ class _Total(BuiltInAggregate):
     """
 
     def create_accumulator(self) -> tuple[int, Any, float]:
-        """Nothing yet."""
+        """The total of no values yet."""
         return (0, 0, 0.0)
 
     def add_value(self, value: Any, accumulator: tuple[int, Any, float]) -> tuple[int, Any, float]:
@@ -272,7 +272,7 @@ class DistinctCount(BuiltInAggregate):
         return accumulator
 
     def get_result(self, accumulator: set[Any]) -> int:
-        """The number."""
+        """The number of different values that were added."""
         return len(accumulator)
 
     def merge(self, acc_a: set[Any], acc_b: set[Any]) -> set[Any]:
@@ -328,7 +328,7 @@ class BuiltInAggregates(AggregateFunction):
         )
 
     def merge(self, acc_a: list[Any], acc_b: list[Any]) -> list[Any]:
-        """Each merges."""
+        """The accumulators of two parts, merged one aggregate after another."""
         return [
             aggregate.merge(a, b)
             for aggregate, a, b in zip(self.aggregates, acc_a, acc_b, strict=True)

@@ -106,7 +106,7 @@ class AsyncRetryStrategy(ABC):
 
     @staticmethod
     def no_restart() -> AsyncRetryStrategy:
-        """One attempt."""
+        """The strategy that makes one attempt and no other one."""
         return NoRetryStrategy()
 
     @staticmethod

@@ -50,7 +50,7 @@ class FlatMapFunction(Function):
 
 
 class FilterFunction(Function):
-    """Keeps some values."""
+    """Keeps the elements of a stream for which ``filter`` returns True, and drops the others."""
 
     @abstractmethod
     def filter(self, value: Any) -> bool:

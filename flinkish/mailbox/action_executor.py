@@ -24,7 +24,7 @@ class StreamTaskActionExecutor:
     IMMEDIATE: ClassVar[StreamTaskActionExecutor]
 
     def run(self, runnable: Callable[[], object]) -> None:
-        """Call it."""
+        """Call ``runnable`` in the way of this executor: as it is, or under a lock."""
         self.call(runnable)
 
     def run_throwing(self, runnable: Callable[[], object]) -> None:

@@ -34,7 +34,7 @@ class MetricGroup:
         return group if extra is None else group.add_group(extra)
 
     def counter(self, name: str) -> Counter:
-        """A counter."""
+        """The counter of this name, made when it is first asked for."""
         return self._metric(name, Counter, Counter)
 
     def gauge(self, name: str, obj: Callable[[], Any]) -> None:
@@ -47,7 +47,7 @@ class MetricGroup:
         return self._metric(name, Meter, lambda: Meter(time_span_in_seconds))
 
     def distribution(self, name: str) -> Distribution:
-        """A distribution."""
+        """The distribution of this name, made when it is first asked for."""
         return self._metric(name, Distribution, Distribution)
 
     def get_scope_components(self) -> list[str]:

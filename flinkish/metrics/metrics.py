@@ -17,7 +17,7 @@ __all__ = ["Counter", "Distribution", "Gauge", "Meter", "Metric"]
 
 
 class Metric(ABC):
-    """Something measured."""
+    """Something that a program measures: a counter, a gauge, a distribution or a meter."""
 
     __slots__ = ()
 
@@ -43,11 +43,11 @@ class Counter(Metric):
         self._count -= n
 
     def get_count(self) -> int:
-        """The count."""
+        """The count as it is now."""
         return self._count
 
     def snapshot(self) -> int:
-        """The count."""
+        """The count as it is now, for a report."""
         return self._count
 
 
@@ -66,7 +66,7 @@ class Gauge(Metric):
         return self._read()
 
     def snapshot(self) -> Any:
-        """The value."""
+        """The value that its function returns now, for a report."""
         return self._read()
 
 

@@ -107,7 +107,7 @@ class AsyncBatchWaitOperator(AsyncWaitOperator):
         return CoroutineInvoker(fn, method)
 
     def drain(self) -> None:
-        """As declared; what is gathered is a batch (Flink: D.23)."""
+        """Wait for all calls at the end of the input; what is gathered is a batch (Flink: D.23)."""
         self._require_open("drain")
         while self._backlog:
             self._executor.yield_()

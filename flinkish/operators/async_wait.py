@@ -119,7 +119,7 @@ class AsyncWaitOperator(StreamOperator):
     # --- life
 
     def setup(self, output: Output, environment: OperatorEnvironment | None = None) -> None:
-        """As declared."""
+        """Say where results go and what surrounds it: a mailbox executor, for one thing."""
         super().setup(output, environment)
         environment = self.environment
         if environment.mailbox_executor is None:
@@ -137,7 +137,7 @@ class AsyncWaitOperator(StreamOperator):
         self.runtime_context = TaskRuntimeContext(**environment.context_settings())
 
     def initialize_state(self, state: bytes | None = None) -> None:
-        """As declared."""
+        """Take the elements of a snapshot whose calls had no result yet, to call again for them."""
         super().initialize_state(state)
         if state:
             self._backlog.extend(load_elements(state))

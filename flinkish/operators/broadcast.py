@@ -247,7 +247,7 @@ class CoBroadcastWithKeyedOperator(_CoBroadcastOperator):
         super().__init__(KeyedBroadcast(function, broadcast_state_descriptors))
 
     def setup(self, output: Output, environment: OperatorEnvironment | None = None) -> None:
-        """As declared; broadcast elements need no key selector."""
+        """Say where elements go and what surrounds it; broadcast elements need no key selector."""
         if environment is not None and environment.key_selector2 is None:
             environment = replace(environment, key_selector2=_no_key)
         super().setup(output, environment)
@@ -275,7 +275,7 @@ class CoBroadcastWithNonKeyedOperator(_CoBroadcastOperator):
         super().__init__(NonKeyedBroadcast(function, broadcast_state_descriptors))
 
     def setup(self, output: Output, environment: OperatorEnvironment | None = None) -> None:
-        """As declared; there are no keys to select."""
+        """Say where elements go and what surrounds it; there are no keys to select."""
         environment = environment or OperatorEnvironment()
         super().setup(output, replace(environment, key_selector=_no_key, key_selector2=_no_key))
         self.runtime_context = self.runtime_context.without_keys()

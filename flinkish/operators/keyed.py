@@ -49,7 +49,10 @@ class KeyedOperator(StreamOperator):
     runtime_context: TaskRuntimeContext
 
     def setup(self, output: Output, environment: OperatorEnvironment | None = None) -> None:
-        """As declared.  UnsupportedOperationError without a key selector (Flink: B.18)."""
+        """Say where elements go and what surrounds the operator.
+
+        UnsupportedOperationError without a key selector (Flink: B.18).
+        """
         if environment is None or environment.key_selector is None:
             raise UnsupportedOperationError(
                 f"{type(self).__name__} needs keys, and its input has none; timers and state can "

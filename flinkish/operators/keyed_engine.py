@@ -56,7 +56,7 @@ class KeyedEngineOperator(KeyedOperator):
     _on_time = "on_timer"
 
     def setup(self, output: Output, environment: OperatorEnvironment | None = None) -> None:
-        """As declared."""
+        """Say where elements go and what surrounds the operator."""
         super().setup(output, environment)
         environment = self.environment
         clock = environment.processing_time_service

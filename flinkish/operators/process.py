@@ -81,7 +81,7 @@ class ProcessOperator(StreamOperator):
         self.function = function
 
     def setup(self, output: Output, environment: OperatorEnvironment | None = None) -> None:
-        """As declared."""
+        """Say where elements go and what surrounds the operator."""
         super().setup(output, environment)
         environment = self.environment
         self._clocks = _Clocks(environment)

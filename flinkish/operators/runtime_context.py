@@ -115,25 +115,25 @@ class TaskRuntimeContext(RuntimeContext):
         )
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
-        """Refused."""
+        """Refuse: UnsupportedOperationError, for a function without keys has no keyed state."""
         self._refuse()
 
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
-        """Refused."""
+        """Refuse: UnsupportedOperationError, for a function without keys has no keyed state."""
         self._refuse()
 
     def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
-        """Refused."""
+        """Refuse: UnsupportedOperationError, for a function without keys has no keyed state."""
         self._refuse()
 
     def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
-        """Refused."""
+        """Refuse: UnsupportedOperationError, for a function without keys has no keyed state."""
         self._refuse()
 
     def get_aggregating_state(
         self, state_descriptor: AggregatingStateDescriptor
     ) -> AggregatingState[Any, Any]:
-        """Refused."""
+        """Refuse: UnsupportedOperationError, for a function without keys has no keyed state."""
         self._refuse()
 
 

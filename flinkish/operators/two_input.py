@@ -52,7 +52,10 @@ class KeyedTwoInputOperator(KeyedEngineOperator):
     """
 
     def setup(self, output: Output, environment: OperatorEnvironment | None = None) -> None:
-        """As declared.  IllegalArgumentError without a key selector for the second input."""
+        """Say where elements go and what surrounds it.
+
+        IllegalArgumentError without a key selector for the second input.
+        """
         super().setup(output, environment)
         second = self.environment.key_selector2
         if second is None:
@@ -99,7 +102,7 @@ class KeyedTwoInputOperator(KeyedEngineOperator):
         self._refuse_one("process_element")
 
     def process_batch(self, values: Any, timestamps: Any = None, keys: Any = None) -> NoReturn:
-        """Refused likewise."""
+        """Refuse: UnsupportedOperationError, for it does not say which input they are of."""
         self._refuse_one("process_batch")
 
     def _refuse_one(self, method: str) -> NoReturn:

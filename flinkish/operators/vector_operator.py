@@ -79,7 +79,7 @@ class VectorWindowOperator(KeyedOperator):
         self.output_schema = pa.schema([schema.field(key), *bounds, *self.aggregates.fields])
 
     def setup(self, output: Output, environment: OperatorEnvironment | None = None) -> None:
-        """As declared; the key is the column's, so the environment needs no selector."""
+        """Say where results go and what surrounds it; the key is a column and needs no selector."""
         environment = environment or OperatorEnvironment()
         if environment.key_selector is None:
             name = self._key

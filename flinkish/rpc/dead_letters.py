@@ -41,7 +41,7 @@ class DeadLetters:
         self._lock = threading.Lock()
 
     def add(self, letter: DeadLetter) -> None:
-        """Count one."""
+        """Count a letter that was not delivered, and keep it among the last ones."""
         with self._lock:
             self._count += 1
             self._kept.append(letter)

@@ -64,7 +64,7 @@ class LeaderElection(ABC):
 
     @abstractmethod
     def start(self, contender: LeaderContender) -> None:
-        """Take part."""
+        """Take part in the election: ``contender`` is told when it is elected."""
 
     @abstractmethod
     def confirm_leadership(self, token: Any, address: str) -> None:
@@ -104,16 +104,16 @@ class SingleLeaderElection(LeaderElection):
         contender.grant_leadership(token)
 
     def confirm_leadership(self, token: Any, address: str) -> None:
-        """As declared."""
+        """Keep the address at which the leader is reached; nothing happens if it leads no more."""
         if self.has_leadership(token):
             self._leader = LeaderInformation(token, address)
 
     def has_leadership(self, token: Any) -> bool:
-        """As declared."""
+        """Whether the token is that of the leader."""
         return self._leader is not None and self._leader.token == token
 
     def leader(self) -> LeaderInformation | None:
-        """As declared."""
+        """The only contender when it has confirmed its leadership, else None."""
         return self._leader
 
     def close(self) -> None:
@@ -164,7 +164,7 @@ class FileLeaderElection(LeaderElection):
         self._thread.start()
 
     def confirm_leadership(self, token: Any, address: str) -> None:
-        """As declared; written to the leader's file."""
+        """Write the leader's address to its file; nothing happens if it leads no more."""
         with self._lock:
             if self._mine is not None and self._mine[0] == token:
                 _write(self._mine[1], token, address)

@@ -40,7 +40,7 @@ class State(ABC):
 
 
 class ValueState(State, Generic[T]):
-    """One value."""
+    """State that holds one value for each key, or none."""
 
     @abstractmethod
     def value(self) -> T | None:
@@ -103,11 +103,11 @@ class _Readable(State, Generic[K, V]):
 
     @abstractmethod
     def keys(self) -> Iterable[K]:
-        """The keys."""
+        """The keys that have a value."""
 
     @abstractmethod
     def values(self) -> Iterable[V]:
-        """The values."""
+        """The values without their keys."""
 
     @abstractmethod
     def is_empty(self) -> bool:

@@ -80,7 +80,7 @@ class StateDescriptor:
         self._ttl_config: StateTtlConfig | None = None
 
     def get_name(self) -> str:
-        """The name."""
+        """The name of the state, which is its identity in checkpoints."""
         return self.name
 
     def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
@@ -195,7 +195,7 @@ class AggregatingStateDescriptor(StateDescriptor):
         self._agg_function = agg_function
 
     def get_agg_function(self) -> Any:
-        """The AggregateFunction."""
+        """The AggregateFunction that adds values to the state."""
         return self._agg_function
 
     def _key(self) -> tuple[Any, ...]:

@@ -166,7 +166,10 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         self._remove_old()
 
     def discard(self, checkpoint_id: int) -> None:
-        """As declared."""
+        """Remove the file of a checkpoint that was aborted; nothing happens if it is not there.
+
+        CheckpointStorageError if it cannot be removed.
+        """
         path = f"{self._directory}/checkpoint-{checkpoint_id:020d}"
         try:
             if self._fs.get_file_info(path).type == pafs.FileType.File:
@@ -180,7 +183,10 @@ class FileSystemCheckpointStorage(CheckpointStorage):
             ) from error
 
     def keep(self, checkpoint_id: int) -> None:
-        """As declared; it stays beside the ``retain`` newest, for those may yet be discarded."""
+        """Do not remove this checkpoint before another one is complete.
+
+        It stays beside the ``retain`` newest, for those may yet be discarded.
+        """
         before, self._kept = self._kept, checkpoint_id
         if before is not None:
             self._remove_old()

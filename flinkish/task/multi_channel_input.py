@@ -133,7 +133,7 @@ class MultiChannelInput:
     # --- reading
 
     def poll_next(self) -> StreamElement | InputStatus:
-        """As declared."""
+        """The next element of any channel, each in its turn; or a status if there is none now."""
         while True:
             if self._due:
                 return self._due.popleft()
@@ -207,7 +207,7 @@ class MultiChannelInput:
             complete(news, None)
 
     def get_available_future(self) -> Available:
-        """As declared."""
+        """A future that ends when ``poll_next`` has something to say."""
         with self._lock:
             if self._due or self._left or self._ready or not self._open:
                 return _READY
@@ -273,12 +273,18 @@ class MultiChannelInput:
             self._on_barrier(channel, barrier, [*self._replays[channel], *overtaken])
 
     def in_flight(self, checkpoint_id: int) -> Future[list[list[bytes]]] | None:
-        """As declared."""
+        """A future of the elements that the barrier of this checkpoint overtook, by channel.
+
+        None if it overtook none.
+        """
         log = self._last_log
         return log.collected if log is not None and log.checkpoint_id == checkpoint_id else None
 
     def restore_in_flight(self, elements: list[list[StreamElement]]) -> None:
-        """As declared; IncompatibleStateError if they are of another number of channels."""
+        """Give these elements, by channel, before those of the channels themselves.
+
+        IncompatibleStateError if they are of another number of channels.
+        """
         if len(elements) != len(self._channels):
             raise IncompatibleStateError(
                 f"the checkpoint overtook elements of {len(elements)} channels, and this input has "
@@ -306,7 +312,7 @@ class MultiChannelInput:
         executor: MailboxExecutor,
         timers: ProcessingTimeService,
     ) -> None:
-        """As declared."""
+        """Watch the channels for barriers that overtake; ``take`` gets what they announce."""
         self._take, self._executor, self._timers = take, executor, timers
         for channel, source in enumerate(self._channels):
             if isinstance(source, _Overtakable):

@@ -141,7 +141,7 @@ class SourceStreamTask(StreamTask):
     def perform_checkpoint(
         self, meta: CheckpointMetaData, options: CheckpointOptions | None = None
     ) -> Future[None] | bool:
-        """As declared; declined once the source has failed."""
+        """Take a checkpoint between two elements; it is declined once the source has failed."""
         if self._source_error is not None:
             self._checkpoints.decline(
                 meta, CheckpointFailureReason.CHECKPOINT_DECLINED_TASK_NOT_READY, "it has failed"

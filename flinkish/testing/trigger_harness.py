@@ -102,7 +102,7 @@ class TriggerTestHarness:
         self._context.call_on_merge(self.trigger.on_merge, target_window, rows)
 
     def clear_trigger_state(self, window: Any) -> None:
-        """Call ``clear``."""
+        """Call the trigger's ``clear`` for ``window``."""
         self._use(window)
         self.trigger.clear(window, self._context)
 

@@ -48,7 +48,7 @@ class OperatorProcessingTimeService(ProcessingTimeService):
         return self._service.get_current_processing_time()
 
     def register_timer(self, timestamp: int, callback: ProcessingTimeCallback) -> ScheduledFuture:
-        """As declared; the callback is skipped if this share is quiesced by then."""
+        """Call ``callback(timestamp)`` after that time, unless this share is quiesced by then."""
         if self._closed:
             return ScheduledFuture()
         return self._service.register_timer(timestamp, self._counted(callback))
@@ -56,7 +56,10 @@ class OperatorProcessingTimeService(ProcessingTimeService):
     def schedule_at_fixed_rate(
         self, callback: ProcessingTimeCallback, initial_delay: DurationLike, period: DurationLike
     ) -> ScheduledFuture:
-        """As declared; calls are skipped once this share is quiesced."""
+        """Call back at ``initial_delay`` from now and every ``period`` after that time.
+
+        Calls are skipped once this share is quiesced.
+        """
         if self._closed:
             return ScheduledFuture()
         return self._service.schedule_at_fixed_rate(self._counted(callback), initial_delay, period)
@@ -64,7 +67,10 @@ class OperatorProcessingTimeService(ProcessingTimeService):
     def schedule_with_fixed_delay(
         self, callback: ProcessingTimeCallback, initial_delay: DurationLike, period: DurationLike
     ) -> ScheduledFuture:
-        """As declared; calls are skipped once this share is quiesced."""
+        """Call back at ``initial_delay`` from now and ``period`` after the end of each call.
+
+        Calls are skipped once this share is quiesced.
+        """
         if self._closed:
             return ScheduledFuture()
         return self._service.schedule_with_fixed_delay(
@@ -94,7 +100,10 @@ class OperatorProcessingTimeService(ProcessingTimeService):
             complete(self._done, None)
 
     def quiesce(self) -> Future[None]:
-        """As declared; gives the same future again."""
+        """Run nothing more of this share; the future is done when what runs has ended.
+
+        It gives the same future again.
+        """
         with self._lock:
             first = not self._closed
             self._closed = True

@@ -44,7 +44,7 @@ class ProcessingTimeService(ABC):
 
     @abstractmethod
     def get_current_processing_time(self) -> int:
-        """The time."""
+        """The time of its clock, in ms since the epoch."""
 
     @abstractmethod
     def register_timer(self, timestamp: int, callback: ProcessingTimeCallback) -> ScheduledFuture:
@@ -223,13 +223,19 @@ class SystemProcessingTimeService(ProcessingTimeService):
     def schedule_at_fixed_rate(
         self, callback: ProcessingTimeCallback, initial_delay: DurationLike, period: DurationLike
     ) -> ScheduledFuture:
-        """As declared; calls that are behind follow each other without a pause."""
+        """Call back at ``initial_delay`` from now and every ``period`` after that time.
+
+        Calls that are late follow each other without a pause.
+        """
         return self._schedule_periodic(callback, initial_delay, period, fixed_rate=True)
 
     def schedule_with_fixed_delay(
         self, callback: ProcessingTimeCallback, initial_delay: DurationLike, period: DurationLike
     ) -> ScheduledFuture:
-        """As declared; the callback gets the time at which its call was planned."""
+        """Call back at ``initial_delay`` from now and ``period`` after the end of each call.
+
+        The callback gets the time at which its call was planned.
+        """
         return self._schedule_periodic(callback, initial_delay, period, fixed_rate=False)
 
     def _schedule_periodic(
@@ -341,16 +347,22 @@ class SystemProcessingTimeService(ProcessingTimeService):
     # --- the end
 
     def quiesce(self) -> Future[None]:
-        """As declared; may be called again and gives the same future."""
+        """Run nothing more; the future is done when what runs has ended.
+
+        It may be called again and gives the same future.
+        """
         self._end(_State.QUIESCED)
         return self._quiesced
 
     def shutdown(self) -> None:
-        """As declared; may be called again."""
+        """Run and accept nothing more, without waiting; it may be called again."""
         self._end(_State.SHUT_DOWN)
 
     def shutdown_and_await(self, timeout: DurationLike) -> bool:
-        """As declared; False at once when called by a callback, which cannot wait for itself."""
+        """Shut down and wait; False if a callback still runs after ``timeout``.
+
+        False at once when a callback calls it, since that cannot wait for itself.
+        """
         seconds = to_millis(timeout, "timeout", minimum=0) / 1000
         self.shutdown()
         thread = self._thread

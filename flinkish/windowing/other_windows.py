@@ -41,7 +41,7 @@ class GlobalWindows(WindowAssigner):
     def assign_windows(
         self, element: Any, timestamp: int | None, context: Any
     ) -> Collection[GlobalWindow]:
-        """The window."""
+        """The one window that all elements are in."""
         return [GlobalWindow.get()]
 
     def get_default_trigger(self, env: Any = None) -> Trigger:
@@ -89,7 +89,7 @@ class _Counting(WindowAssigner):
         return CountWindowSerializer()
 
     def is_event_time(self) -> bool:
-        """No."""
+        """False: windows by count know no time."""
         return False
 
 

@@ -61,7 +61,7 @@ class _EventTime(_Sessions):
         return EventTimeTrigger.create()
 
     def is_event_time(self) -> bool:
-        """Yes."""
+        """True: sessions are made by the timestamps of elements."""
         return True
 
 
@@ -78,7 +78,7 @@ class _ProcessingTime(_Sessions):
         return ProcessingTimeTrigger.create()
 
     def is_event_time(self) -> bool:
-        """No."""
+        """False: sessions are made by the clock."""
         return False
 
 

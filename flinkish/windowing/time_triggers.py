@@ -27,7 +27,7 @@ class EventTimeTrigger(QuietTrigger):
 
     @staticmethod
     def create() -> EventTimeTrigger:
-        """The trigger."""
+        """The trigger that fires when the watermark passes the end of the window."""
         return EventTimeTrigger()
 
     def on_element(
@@ -44,7 +44,7 @@ class EventTimeTrigger(QuietTrigger):
         return TriggerResult.FIRE if time == window.max_timestamp() else TriggerResult.CONTINUE
 
     def can_merge(self) -> bool:
-        """Yes."""
+        """True: the state of windows that merge can be merged."""
         return True
 
     def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
@@ -65,7 +65,7 @@ class ProcessingTimeTrigger(QuietTrigger):
 
     @staticmethod
     def create() -> ProcessingTimeTrigger:
-        """The trigger."""
+        """The trigger that fires when the clock passes the end of the window."""
         return ProcessingTimeTrigger()
 
     def on_element(
@@ -78,11 +78,11 @@ class ProcessingTimeTrigger(QuietTrigger):
     def on_processing_time(
         self, time: int, window: Any, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
-        """Fire."""
+        """FIRE: the end of the window is there."""
         return TriggerResult.FIRE
 
     def can_merge(self) -> bool:
-        """Yes."""
+        """True: the state of windows that merge can be merged."""
         return True
 
     def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
@@ -103,7 +103,7 @@ class EndOfStreamTrigger(QuietTrigger):
 
     @staticmethod
     def create() -> EndOfStreamTrigger:
-        """The trigger."""
+        """The trigger that fires each window once, at the end of the stream."""
         return EndOfStreamTrigger()
 
     def on_element(
@@ -118,7 +118,7 @@ class EndOfStreamTrigger(QuietTrigger):
         return TriggerResult.FIRE if time == MAX_TIMESTAMP else TriggerResult.CONTINUE
 
     def can_merge(self) -> bool:
-        """Yes."""
+        """True: the state of windows that merge can be merged."""
         return True
 
     def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
@@ -177,7 +177,7 @@ class _Continuous(QuietTrigger):
         return TriggerResult.FIRE
 
     def can_merge(self) -> bool:
-        """Yes."""
+        """True: the state of windows that merge can be merged."""
         return True
 
     def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:

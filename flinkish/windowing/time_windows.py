@@ -62,7 +62,7 @@ class _EventTime(_Aligned):
         return EventTimeTrigger.create()
 
     def is_event_time(self) -> bool:
-        """Yes."""
+        """True: windows are cut by the timestamps of elements."""
         return True
 
 
@@ -78,7 +78,7 @@ class _ProcessingTime(_Aligned):
         return ProcessingTimeTrigger.create()
 
     def is_event_time(self) -> bool:
-        """No."""
+        """False: windows are cut by the clock."""
         return False
 
 

@@ -133,21 +133,21 @@ class QuietTrigger(Trigger):
     def on_processing_time(
         self, time: int, window: Any, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
-        """Nothing."""
+        """CONTINUE: it sets no timers in processing time."""
         return TriggerResult.CONTINUE
 
     def on_event_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Nothing."""
+        """CONTINUE: it sets no timers in event time."""
         return TriggerResult.CONTINUE
 
 
 class NeverTrigger(QuietTrigger):
-    """Never fires."""
+    """A trigger that never fires: the default of GlobalWindows, to be replaced by another one."""
 
     def on_element(
         self, element: Any, timestamp: int | None, window: Any, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
-        """Nothing."""
+        """CONTINUE: no element makes it fire."""
         return TriggerResult.CONTINUE
 
     def can_merge(self) -> bool:
@@ -155,10 +155,10 @@ class NeverTrigger(QuietTrigger):
         return True
 
     def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
-        """Nothing."""
+        """Do nothing: it has no state to merge."""
 
     def clear(self, window: Any, ctx: Trigger.TriggerContext) -> None:
-        """Nothing."""
+        """Do nothing: it has no state to clear."""
 
     def __repr__(self) -> str:
         return "NeverTrigger()"
@@ -172,7 +172,7 @@ class PurgingTrigger(Trigger):
 
     @staticmethod
     def of(nested_trigger: Trigger) -> PurgingTrigger:
-        """``nested_trigger``, purging."""
+        """The trigger that fires like ``nested_trigger`` and then empties the window."""
         return PurgingTrigger(nested_trigger)
 
     def _purging(self, result: TriggerResult) -> TriggerResult:

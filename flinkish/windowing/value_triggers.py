@@ -43,7 +43,7 @@ class CountTrigger(QuietTrigger):
         return TriggerResult.FIRE
 
     def can_merge(self) -> bool:
-        """Yes."""
+        """True: the state of windows that merge can be merged."""
         return True
 
     def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
@@ -163,11 +163,11 @@ class ProcessingTimeoutTrigger(Trigger):
     def on_processing_time(
         self, time: int, window: Any, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
-        """Fire."""
+        """FIRE, which purges if the nested trigger says so."""
         return self._fire(self.nested_trigger.on_processing_time(time, window, ctx), window, ctx)
 
     def on_event_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Fire."""
+        """FIRE, which purges if the nested trigger says so."""
         return self._fire(self.nested_trigger.on_event_time(time, window, ctx), window, ctx)
 
     def _fire(

@@ -42,7 +42,7 @@ class GlobalWindow(Window):
 
     @staticmethod
     def get() -> GlobalWindow:
-        """The window."""
+        """The one window that there is of this kind."""
         if GlobalWindow._only is None:
             GlobalWindow._only = GlobalWindow()
         return GlobalWindow._only
@@ -97,7 +97,7 @@ class TypeSerializer(ABC, Generic[T]):
 
     @abstractmethod
     def serialize(self, element: T, stream: _Writable) -> None:
-        """Write ``element``."""
+        """Write the bytes of ``element`` to ``stream``."""
 
     @abstractmethod
     def deserialize(self, stream: _Readable) -> T:
@@ -108,11 +108,11 @@ class TimeWindowSerializer(TypeSerializer):
     """Start and end, eight bytes each."""
 
     def serialize(self, element: TimeWindow, stream: _Writable) -> None:
-        """As declared."""
+        """Write start and end, in ms, as two integers of 8 bytes."""
         stream.write(struct.pack(">qq", element.start, element.end))
 
     def deserialize(self, stream: _Readable) -> TimeWindow:
-        """As declared."""
+        """Read the window that ``serialize`` wrote."""
         return TimeWindow(*struct.unpack(">qq", stream.read(16)))
 
 
@@ -120,11 +120,11 @@ class CountWindowSerializer(TypeSerializer):
     """The number, eight bytes."""
 
     def serialize(self, element: CountWindow, stream: _Writable) -> None:
-        """As declared."""
+        """Write the number of the window as an integer of 8 bytes."""
         stream.write(struct.pack(">q", element.id))
 
     def deserialize(self, stream: _Readable) -> CountWindow:
-        """As declared."""
+        """Read the window that ``serialize`` wrote."""
         return CountWindow(*struct.unpack(">q", stream.read(8)))
 
 
@@ -132,11 +132,11 @@ class GlobalWindowSerializer(TypeSerializer):
     """One byte, since there is only one."""
 
     def serialize(self, element: GlobalWindow, stream: _Writable) -> None:
-        """As declared."""
+        """Write one byte, since all such windows are the same."""
         stream.write(b"\0")
 
     def deserialize(self, stream: _Readable) -> GlobalWindow:
-        """As declared."""
+        """Read the byte that ``serialize`` wrote, and give the window."""
         stream.read(1)
         return GlobalWindow.get()
 

@@ -53,7 +53,7 @@ class LedgerLayer:
         self._thread: threading.Thread | None = None
 
     def open(self, context: RuntimeContext, on_free: Callable[[], object]) -> None:
-        """As declared."""
+        """Read what the ledger has, and begin to write results of this task to it."""
         self._encoder = RowEncoder(
             self._ledger.function, self._ledger.schema, self._output_type, self._time_zone
         )
@@ -72,15 +72,15 @@ class LedgerLayer:
         self._thread.start()
 
     def num_saved(self) -> int:
-        """As declared."""
+        """How many results this task has read from the ledger instead of calling the function."""
         return self._index.saved - self._saved_before
 
     def num_waiting(self) -> int:
-        """As declared: none ever."""
+        """How many calls wait in this layer: none ever."""
         return 0
 
     async def call(self, function: Callable[[Any], Awaitable[Any]], row: Any) -> Any:
-        """As declared."""
+        """The results that the ledger has for ``row``; else those of ``function``, kept."""
         key = row_key(row)
         known = self._get(key) if self._near else await self._get_from_afar(key)
         if known is not None:
@@ -89,7 +89,7 @@ class LedgerLayer:
         return self._keep(key, results)
 
     def call_blocking(self, function: Callable[[Any], Any], row: Any) -> Any:
-        """As declared."""
+        """The same for a function that blocks."""
         key = row_key(row)
         known = self._get(key)
         if known is not None:
@@ -97,7 +97,7 @@ class LedgerLayer:
         return self._keep(key, function(row))
 
     def close(self) -> None:
-        """As declared; what could not be written is raised here if not before."""
+        """Write what is left; an error of writing is raised here unless it was raised before."""
         thread, self._thread = self._thread, None
         if thread is None:
             return

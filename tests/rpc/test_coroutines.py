@@ -13,7 +13,11 @@ from typing import Any
 
 import pytest
 
-from flinkish.common.errors import EndpointNotStartedError, RecipientUnreachableError
+from flinkish.common.errors import (
+    EndpointNotStartedError,
+    RecipientUnreachableError,
+    RemoteError,
+)
 from flinkish.rpc import RpcEndpoint, RpcGateway, RpcService, ask, tell
 from tests.waiting import until
 
@@ -184,6 +188,8 @@ def test_errors_arrive_as_those_of_plain_methods(either: RpcService) -> None:
     gateway = gateway_of(worker)
     with pytest.raises(KeyError, match="loud"):
         gateway.fail().result(SOON)
+    remote = isinstance(gateway.fail().exception(SOON), RemoteError)
+    assert remote is either._serialize
     assert gateway.give_up().exception(SOON) is not None
     assert gateway.leave().exception(SOON) is not None
     assert gateway.sleep(0, "well").result(SOON) == "well"

@@ -2,9 +2,11 @@
 
 Invariants:
   F1  Of an application's runs of a query only the last is let in; of a run only the last epoch; of
-      a partition, in that epoch, only the last attempt.  "Last" is what came last, never what was
-      heard last: Spark numbers the tasks of an application as it starts them, so a task with a
-      smaller number than the first of a run belongs to an earlier run.
+      a partition, in that epoch, only the last attempt, unless Spark speculates: then all of them,
+      since Spark runs them side by side and itself ends those that it needs no more.  "Last" is
+      what came last, never what was heard last: Spark numbers the tasks of an application as it
+      starts them, so a task with a smaller number than the first of a run belongs to an earlier
+      run.
   F2  Who was refused once is refused for ever.
 """
 
@@ -43,7 +45,8 @@ class Fences:
     Complexity: O(1) an attempt; remembers the last 1,000 runs.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, speculation: bool = False) -> None:
+        self._speculation = speculation
         self._applications: list[str] = []
         self._queries: dict[str, _Query] = {}
         self._runs: OrderedDict[str, _Run] = OrderedDict()
@@ -108,6 +111,8 @@ class Fences:
         return None
 
     def _check_attempt(self, attempt: Attempt) -> Verdict | None:
+        if self._speculation:
+            return None
         last = self._runs[attempt.run].last
         part = attempt.stage, attempt.operator, attempt.partition
         newest = last.get(part)

@@ -68,9 +68,9 @@ class PlaneLedger:
     Threading: one thread at a time.  Complexity: a beat O(its tasks).
     """
 
-    def __init__(self, timeout_ms: int) -> None:
-        self.fences = Fences()
-        self.counters = CounterLedger()
+    def __init__(self, timeout_ms: int, *, speculation: bool = False) -> None:
+        self.fences = Fences(speculation=speculation)
+        self.counters = CounterLedger(speculation=speculation)
         self.settings: dict[str, Any] = {}
         self.version = 0
         self._timeout_ms = timeout_ms
@@ -100,7 +100,7 @@ class PlaneLedger:
         if refusal is not None:
             return refusal
         # One that failed leaves its counts until the next attempt has its own.
-        self.counters.put(report.attempt, report.counters)
+        self.counters.put(report.attempt, report.counters, report.ended)
         return self._ordered(report.attempt)
 
     def lose(self, worker: str) -> bool:

@@ -82,7 +82,7 @@ class ControlPlane:
             connect_timeout=CONNECT_MS,
         )
         self._listeners: list[Callable[[str], object]] = []
-        ledger = PlaneLedger(timeout)
+        ledger = PlaneLedger(timeout, speculation=_speculates(spark))
         self._endpoint = PlaneEndpoint(self.service, ledger, interval, self._worker_lost)
         self._endpoint.start()
         self._handle = PlaneHandle(
@@ -251,6 +251,15 @@ def _run_of(query: Any) -> str | None:
 def _finished(query: Any) -> int:
     progress = query.lastProgress
     return -1 if progress is None else int(progress["batchId"])
+
+
+def _speculates(spark: SparkSession | None) -> bool:
+    """Whether Spark may run attempts of a task side by side."""
+    session = SparkSession.getActiveSession() if spark is None else spark
+    context = None if session is None else context_of(session)
+    if context is None:
+        return False
+    return str(context.getConf().get("spark.speculation", "false")).lower() == "true"
 
 
 def _host_of(spark: SparkSession | None) -> str:

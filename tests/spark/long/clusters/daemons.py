@@ -1,4 +1,4 @@
-"""A cluster of Spark's own daemons on this host: a master and a worker, as a site runs them."""
+"""A cluster of Spark's own daemons on this host: a master and workers, as a site runs them."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ SPARK_CLASS = Path(pyspark.__file__).parent / "bin/spark-class"
 
 
 @contextmanager
-def daemon(log: Path, name: str, *arguments: str) -> Iterator[None]:
+def daemon(log: Path, name: str, *arguments: str, host: str = HOST) -> Iterator[None]:
     """One of Spark's classes in a JVM of its own, which is ended with the block."""
     environment = os.environ | worker_environment()
     environment |= {
         "SPARK_HOME": str(SPARK_CLASS.parents[1]),
-        "SPARK_LOCAL_IP": HOST,  # its web page listens there, too
+        "SPARK_LOCAL_IP": host,  # its web page listens there, too
         "SPARK_DAEMON_MEMORY": "256m",
         "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
-    command = [str(SPARK_CLASS), f"org.apache.spark.deploy.{name}", "--host", HOST]
+    command = [str(SPARK_CLASS), f"org.apache.spark.deploy.{name}", "--host", host]
     with (
         log.open("wb") as out,
         subprocess.Popen(
@@ -42,20 +42,25 @@ def daemon(log: Path, name: str, *arguments: str) -> Iterator[None]:
 
 
 @contextmanager
-def standalone(work: Path, *, cores: int, memory: str) -> Iterator[str]:
-    """The address of a master that has one worker with so much to give."""
-    logs = work / "master.log", work / "worker.log"
+def standalone(
+    work: Path, *, cores: int, memory: str, hosts: tuple[str, ...] = (HOST,)
+) -> Iterator[str]:
+    """The address of a master that has a worker on each host, with so much to give."""
+    log = work / "master.log"
     with ExitStack() as stack:
-        stack.enter_context(daemon(logs[0], "master.Master", "--port", "0"))
+        stack.enter_context(daemon(log, "master.Master", "--port", "0"))
 
         def listens() -> re.Match[str] | None:
-            return re.search(r"Starting Spark master at (spark://\S+)", logs[0].read_text())
+            return re.search(r"Starting Spark master at (spark://\S+)", log.read_text())
 
         until(lambda: listens() is not None, "a master")
         found = listens()
         assert found is not None
         given = ("--cores", str(cores), "--memory", memory, "--work-dir", str(work / "executors"))
-        # It tries again where the master is not there yet.
-        stack.enter_context(daemon(logs[1], "worker.Worker", *given, found[1]))
-        until(lambda: "Successfully registered with master" in logs[1].read_text(), "a worker")
+        logs = [work / f"worker-{host}.log" for host in hosts]
+        for host, of in zip(hosts, logs, strict=True):
+            # It tries again if the master is not there yet.
+            stack.enter_context(daemon(of, "worker.Worker", *given, found[1], host=host))
+        registered = "Successfully registered with master"
+        until(lambda: all(registered in of.read_text() for of in logs), "the workers")
         yield found[1]

@@ -13,6 +13,7 @@ import pytest
 from tests.processes import ran
 from tests.spark.conftest import worker_environment
 from tests.spark.long.clusters.daemons import standalone
+from tests.spark.long.clusters.plane_speculation import PARTITIONS, ROWS
 from tests.spark.long.clusters.plane_zombie import BATCHES, KEYS
 from tests.spark.support import by_key
 
@@ -35,15 +36,8 @@ def test_a_cluster(tmp_path: Path, cluster: Callable[[Path], AbstractContextMana
     """Executors of their own; one of their workers is killed."""
     env = os.environ | worker_environment() | {"SPARK_WORKER_DIR": str(tmp_path / "work")}
     with cluster(tmp_path) as master:
-        ran(
-            "-W",
-            "ignore",
-            "-m",
-            "tests.spark.long.clusters.plane_cluster",
-            master,
-            str(tmp_path),
-            env=env,
-        )
+        program = "tests.spark.long.clusters.plane_cluster"
+        ran("-W", "ignore", "-m", program, master, str(tmp_path), env=env)
     found = json.loads((tmp_path / "found.json").read_text())
     assert sorted(partition for _, partition in found["running"]) == [0, 1]
     assert len({pid for pid, _ in found["running"]}) == 2
@@ -65,6 +59,23 @@ def test_a_zombie_of_a_keyed_operator(tmp_path: Path) -> None:
     assert "of operator 'haunted', partition 1, in epoch 0 of run" in found["told"]
     assert "Nobody waits for what it does" in found["told"]
     assert found["counted"] == 3 * BATCHES * len(KEYS), "the zombie's rows do not count"
+
+
+def test_speculation(tmp_path: Path) -> None:
+    """Of two attempts side by side none is failed, and one counts; Spark wants two hosts for it."""
+    env = os.environ | worker_environment()
+    hosts = "127.0.0.2", "127.0.0.3"
+    with standalone(tmp_path, cores=2, memory="1g", hosts=hosts) as master:
+        program = "tests.spark.long.clusters.plane_speculation"
+        ran("-W", "ignore", "-m", program, master, str(tmp_path), env=env)
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["rows"] == list(range(ROWS))
+    assert found["slow"], "the first attempt was under way"
+    assert found["told"] == ""
+    each = ROWS // PARTITIONS
+    assert found["counters"] == {
+        str(number): {"rows_in": each, "seen": each} for number in range(PARTITIONS)
+    }
 
 
 def test_connect(tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
-"""README.md tells the truth: its Python blocks run, and print the text block that follows."""
+"""README.md tells the truth: its Python blocks run, and print the text block that follows.
+
+They do so again where they have run before, as when a reader runs them a second time.
+"""
 
 import re
 from pathlib import Path
@@ -26,8 +29,8 @@ def test_the_examples_run_and_print_what_is_shown(
 
     script = tmp_path / "readme.py"
     somewhere_new = f"import os, tempfile\nos.chdir(tempfile.mkdtemp(dir={str(tmp_path)!r}))\n"
-    script.write_text(somewhere_new + f"\nprint({MARK!r}, flush=True)\n".join(codes))
+    script.write_text(somewhere_new + f"\nprint({MARK!r}, flush=True)\n".join(codes * 2))
     done = demos.run_script(script, env=environment)
     assert done.returncode == 0, done.stderr[-8000:]
     printed = [text.strip() for text in done.stdout.split(MARK)]
-    assert printed == [text.strip() for text in shown]
+    assert printed == [text.strip() for text in shown * 2]

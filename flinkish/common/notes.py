@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
-__all__ = ["add_note", "shortened", "spell_out_notes"]
+__all__ = ["add_note", "dated", "shortened", "spell_out_notes"]
 
 PRINTS_NOTES = sys.version_info >= (3, 11)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def add_note(error: BaseException, note: str) -> None:
@@ -43,3 +46,16 @@ def shortened(value: Any, limit: int = 200) -> str:
     except Exception as error:
         return f"<{type(value).__name__} whose repr raises {type(error).__name__}>"
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def dated(timestamp: int | None) -> str:
+    """A timestamp (ms) for a message: ``"1000 (1970-01-01 00:00:01+00:00)"``.
+
+    The number alone where no date is: before the year 1, after 9999, or for None.
+    """
+    if timestamp is None:
+        return "None"
+    try:
+        return f"{timestamp} ({_EPOCH + timedelta(milliseconds=timestamp)})"
+    except OverflowError:
+        return str(timestamp)

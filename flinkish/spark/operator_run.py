@@ -14,11 +14,13 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from flinkish._core.codec import unpack_payload
+from flinkish._core.columns import RecordMismatch
 from flinkish._core.keyed_process import KeyedProcess, KeyedTimerService
 from flinkish._core.records import RecordReader
 from flinkish._core.state_table import StateTable
 from flinkish.common.elements import MIN_TIMESTAMP
-from flinkish.common.notes import add_note, shortened, spell_out_notes
+from flinkish.common.errors import SchemaMismatchError
+from flinkish.common.notes import add_note, dated, shortened, spell_out_notes
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.metrics import MetricGroup
@@ -73,6 +75,8 @@ class OperatorRun:
         try:
             self._open(context)
         except BaseException as error:
+            add_note(error, f"raised in {self._operator}, as it was opened")
+            spell_out_notes(error)
             self.leave(error)
             raise
         if self._task is not None:
@@ -183,14 +187,19 @@ class OperatorRun:
     def explain(self, error: BaseException, key_group: int | None = None) -> None:
         """Note on an error where it happened."""
         group = "" if key_group is None else f", key group {key_group}"
-        where = f"raised in operator {self._plan.uid!r} ({self._plan.function_name}){group}"
+        where = f"raised in {self._operator}{group}"
         if self._calls() > self._calls_before:
             engine = self.engine
             with suppress(ValueError):  # the key may be forgotten by now
-                where += f", for the key {engine.last_key!r}, timestamp {engine.last_timestamp}, "
-                where += "or before it"
+                at = dated(engine.last_timestamp)
+                where += f", for the key {engine.last_key!r}, timestamp {at}, or before it"
         add_note(error, where)
         spell_out_notes(error)
+
+    @property
+    def _operator(self) -> str:
+        """The operator's name and function, for messages."""
+        return f"operator {self._plan.uid!r} ({self._plan.function_name})"
 
     def advance(self, watermark: int, now: int, phase: int) -> Iterator[Result]:
         """Move the watermark (ms) and fire what is due on both clocks."""
@@ -314,7 +323,13 @@ class OperatorRun:
         while at < len(values):
             stop = at + self.engine.output_limit
             stamps = pa.array(times[at:stop], pa.int64())
-            batch = encoder.encode(values[at:stop]).append_column(EVENT_TIME, stamps)
+            try:
+                batch = encoder.encode(values[at:stop]).append_column(EVENT_TIME, stamps)
+            except SchemaMismatchError as error:
+                if isinstance(misfit := error.__cause__, RecordMismatch):
+                    row_time = dated(times[at + misfit.row_index])
+                    add_note(error, f"the row that does not fit has the event time {row_time}")
+                raise
             self.engine.output_limit = outputs_of(batch)
             for payload in cut(batch):
                 yield Result(self._key_group, phase, tag, payload)

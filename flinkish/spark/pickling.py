@@ -1,15 +1,42 @@
-"""Whether a function can travel to Spark's workers, and which part of it cannot."""
+"""How functions travel to Spark's workers, and which part of one cannot."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from flinkish.common.errors import SerializationError
-from flinkish.spark.internals import dumps
+from flinkish.spark.internals import dumps, loads
 
-__all__ = ["check_picklable"]
+__all__ = ["Sealed", "check_picklable"]
+
+T = TypeVar("T")
 
 _DEPTH = 6
+
+
+class Sealed(Generic[T]):
+    """A value that travels as bytes and is not unpickled before `open` asks for it.
+
+    Spark unpickles a stateful processor in a Python process beside the driver, too, to ask it which
+    state it declares.  That process has none of the files that were sent to the workers, so modules
+    of the user must not be imported there.
+    """
+
+    def __init__(self, value: T) -> None:
+        self._value = value
+
+    def open(self) -> T:
+        """The value; its modules are imported by now."""
+        if not hasattr(self, "_value"):
+            self._value = loads(self._pickled)
+        return self._value
+
+    def __getstate__(self) -> dict[str, bytes]:
+        # A copy that nobody has opened has the bytes still.
+        return {"_pickled": dumps(self._value) if hasattr(self, "_value") else self._pickled}
+
+    def __setstate__(self, state: dict[str, bytes]) -> None:
+        self._pickled = state["_pickled"]
 
 
 def check_picklable(function: Any, what: str) -> None:

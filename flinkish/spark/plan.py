@@ -124,6 +124,8 @@ class OperatorPlan:
     @property
     def function_name(self) -> str:
         """The class of the function, for messages."""
+        if self.vector is not None:
+            return "vectorised windows"
         if self.window is not None:
             return self.window.name
         if isinstance(self.function, Broadcast):

@@ -18,6 +18,7 @@ from flinkish.spark.group_state import (
 )
 from flinkish.spark.operator_run import OperatorRun
 from flinkish.spark.packing import NULL_KEY_GROUP, SETTINGS_GROUP
+from flinkish.spark.pickling import Sealed
 from flinkish.spark.placement import group_at
 from flinkish.spark.plan import AFTER_WATERMARK, BEFORE_WATERMARK, OperatorPlan
 from flinkish.spark.result_rows import Result
@@ -37,9 +38,14 @@ class KeyGroupProcessor(StatefulProcessor):
     """
 
     def __init__(self, plan: OperatorPlan) -> None:
-        self._plan = plan
+        # Opened by tasks alone: `init` runs beside the driver, too, without modules of the user.
+        self._sealed = Sealed(plan)
         self._run: OperatorRun | None = None
         self._done: set[int] = set()
+
+    @property
+    def _plan(self) -> OperatorPlan:
+        return self._sealed.open()
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Declare Spark's state; called on the driver too, where nothing else may happen."""

@@ -47,7 +47,7 @@ class VectorRun(OperatorRun):
     def explain(self, error: BaseException, key_group: int | None = None) -> None:
         """Note on an error where it happened."""
         group = "" if key_group is None else f", key group {key_group}"
-        add_note(error, f"raised in operator {self._plan.uid!r} (vectorised windows){group}")
+        add_note(error, f"raised in {self._operator}{group}")
         spell_out_notes(error)
 
     # --- in

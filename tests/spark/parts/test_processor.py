@@ -1,5 +1,7 @@
 """The processor, called as Spark calls it, in one process."""
 
+import importlib
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +9,15 @@ import pyarrow as pa
 import pytest
 
 from flinkish.common import OutputTag
-from flinkish.common.errors import CorruptStateError, NullKeyError, TimestampError
+from flinkish.common.errors import (
+    CorruptStateError,
+    NullKeyError,
+    SchemaMismatchError,
+    TimestampError,
+)
 from flinkish.datastream.functions import KeyedProcessFunction
+from flinkish.spark.internals import dumps, loads
+from flinkish.spark.pickling import Sealed
 from tests.spark.fake_spark import FakeSpark, plan
 
 NOBODY = OutputTag("nobody", "key string, n bigint, ts timestamp")
@@ -64,9 +73,54 @@ def test_a_function_that_fails_is_closed(tmp_path: Path) -> None:
     assert Failing.closed == 1
     assert failed.value.__notes__ == [
         "close() raised, too: OSError('there is nothing to close')",
-        "raised in operator 'operator' (Failing), key group 0, for the key 'a', timestamp 1000, "
-        "or before it",
+        "raised in operator 'operator' (Failing), key group 0, for the key 'a', "
+        "timestamp 1000 (1970-01-01 00:00:01+00:00), or before it",
     ]
+
+
+class Unopened(KeyedProcessFunction):
+    def open(self, runtime_context: Any) -> None:
+        raise OSError("no such service")
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        raise AssertionError
+
+
+def test_a_function_that_does_not_open_is_named(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="no such service") as failed:
+        FakeSpark().batch(plan(Unopened(), OUT, tmp_path), [("a", 1, 1000)], 0)
+    assert failed.value.__notes__ == ["raised in operator 'operator' (Unopened), as it was opened"]
+
+
+class Misfit(KeyedProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        yield value.key, "row", value.n if value.n == 2 else 0
+
+
+def test_an_output_that_does_not_fit_has_a_time(tmp_path: Path) -> None:
+    out = pa.schema([("key", pa.string()), ("what", pa.string()), ("n", pa.bool_())])
+    rows = [("a", 2, 1000), ("a", 1, 2000)]
+    with pytest.raises(SchemaMismatchError, match="was given") as failed:
+        FakeSpark().batch(plan(Misfit(), out, tmp_path, max_parallelism=1), rows, 0)
+    note = failed.value.__notes__[0]
+    assert note == "the row that does not fit has the event time 1000 (1970-01-01 00:00:01+00:00)"
+
+
+def test_a_value_is_not_imported_before_it_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark's process beside the driver unpickles processors where modules of users are missing."""
+    (tmp_path / "sent_alone.py").write_text("class Kind:\n    n = 3\n")
+    with monkeypatch.context() as here:
+        here.syspath_prepend(tmp_path)
+        sealed = dumps(Sealed(importlib.import_module("sent_alone").Kind()))
+        del sys.modules["sent_alone"]
+    again = dumps(loads(sealed))
+    with pytest.raises(ModuleNotFoundError, match="sent_alone"):
+        loads(again).open()
+    monkeypatch.syspath_prepend(tmp_path)
+    assert loads(again).open().n == 3
+    del sys.modules["sent_alone"]
 
 
 def test_a_group_has_one_timer_at_or_before_its_earliest(tmp_path: Path) -> None:

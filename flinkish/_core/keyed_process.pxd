@@ -12,6 +12,7 @@ cdef class KeyedTimerService:
     cdef uint32_t service               # timers of different services never meet
     cdef object on_earlier              # called with the new head of the processing timers
     cdef str refusal                    # why processing timers cannot be registered, or None
+    cdef str event_refusal              # the same of event-time timers
     cdef readonly long long registered
     cdef readonly long long deleted
 

@@ -39,11 +39,12 @@ cdef class KeyedTimerService:
         self.table = NOWHERE
 
     def __init__(self, StateTable table not None, uint32_t service=0, on_earlier=None,
-                 str refusal=None):
+                 str refusal=None, str event_refusal=None):
         self.table = table
         self.service = service
         self.on_earlier = on_earlier
         self.refusal = refusal
+        self.event_refusal = event_refusal
 
     cdef uint32_t row(self) except? 0xFFFFFFFF:
         if self.table.current == NO_ROW:
@@ -85,8 +86,9 @@ cdef class KeyedTimerService:
         cdef Timers* timers = &self.table.table.event if event else &self.table.table.processing
         cdef Timer head
         cdef int added
-        if not event and self.refusal is not None:
-            raise self.table.illegal_state(self.refusal)
+        cdef str refusal = self.event_refusal if event else self.refusal
+        if refusal is not None:
+            raise self.table.illegal_state(refusal)
         self.table.check_open()
         if event or not timers_peek(timers, &head):
             head.timestamp = NEVER

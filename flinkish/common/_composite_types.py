@@ -32,12 +32,32 @@ def quote_name(name: str) -> str:
     return name if _PLAIN_NAME.match(name) else "`" + name.replace("`", "``") + "`"
 
 
+# What to take for a class of Python, by its name.
+_TYPES_OF_PYTHON = {
+    "int": "LONG()",
+    "float": "DOUBLE()",
+    "str": "STRING()",
+    "bool": "BOOLEAN()",
+    "bytes": "PRIMITIVE_ARRAY(Types.BYTE())",
+    "Decimal": "BIG_DEC()",
+    "date": "SQL_DATE()",
+    "datetime": "SQL_TIMESTAMP()",
+    "time": "SQL_TIME()",
+    "list": "LIST(...)",
+    "tuple": "TUPLE([...])",
+    "dict": "MAP(..., ...)",
+    "object": "PICKLED_BYTE_ARRAY()",
+}
+
+
 def require_type(type_info: Any, what: str) -> TypeInformation:
     """``type_info`` if it is one; ArgumentTypeError that knows the usual slip otherwise."""
     if isinstance(type_info, TypeInformation):
         return type_info
     slip = ""
-    if callable(type_info):
+    if isinstance(type_info, type) and type_info.__name__ in _TYPES_OF_PYTHON:
+        slip = f": use Types.{_TYPES_OF_PYTHON[type_info.__name__]}"
+    elif callable(type_info):
         slip = f": call it, {getattr(type_info, '__qualname__', type_info)}()"
     raise ArgumentTypeError(f"{what} must be a TypeInformation, not {type_info!r}{slip}")
 

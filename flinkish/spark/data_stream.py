@@ -14,10 +14,11 @@ from flinkish.common.errors import (
     IllegalArgumentError,
     UnsupportedOperationError,
 )
+from flinkish.common.methods import require_methods
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.common.watermark_strategy import WatermarkStrategy
-from flinkish.functions import KeyedProcessFunction
+from flinkish.functions import KeyedProcessFunction, ProcessFunction
 from flinkish.operators.grouped_reduce import GroupedReduce
 from flinkish.spark.assigned_times import with_timestamps
 from flinkish.spark.broadcast_streams import (
@@ -56,6 +57,7 @@ class DataStream:
     """
 
     def __init__(self, frame: DataFrame) -> None:
+        _check_frame(frame)
         self._frame = frame
         self._columns: list[str] = list(frame.columns)
         self._event_time: str | None = None
@@ -208,11 +210,7 @@ class KeyedStream:
                 operator has counted so far, and can cancel or drain it.
         """
         declared = schema if schema is not None else output_type
-        if not callable(getattr(function, "process_element", None)):
-            raise ArgumentTypeError(
-                f"process takes a KeyedProcessFunction, not {function!r} of type "
-                f"{type(function).__name__}"
-            )
+        _check_process_function(function)
         options = OperatorOptions(
             uid,
             max_parallelism,
@@ -400,6 +398,33 @@ class ProcessedStream(DataStream):
         batch DataFrame: of its first action, for which this waits.
         """
         return self._results.statistics(query)
+
+
+def _check_frame(frame: Any) -> None:
+    if isinstance(frame, DataFrame):
+        return
+    if isinstance(frame, (DataStream, KeyedStream)):
+        remedy = "that is a stream already"
+    elif hasattr(frame, "__dataframe__") or isinstance(frame, (list, tuple, dict)):
+        remedy = "make one with spark.createDataFrame(...), or read one with spark.readStream"
+    else:
+        remedy = "such as spark.readStream...load() or spark.table(...)"
+    kind = type(frame)
+    raise ArgumentTypeError(
+        f"DataStream takes a DataFrame of Spark, not a {kind.__module__.split('.')[0]} "
+        f"{kind.__name__}: {remedy}"
+    )
+
+
+def _check_process_function(function: Any) -> None:
+    if isinstance(function, ProcessFunction):
+        raise ArgumentTypeError(
+            f"process of a keyed stream takes a KeyedProcessFunction, and "
+            f"{type(function).__name__} is a ProcessFunction, which has no timers: derive it from "
+            "KeyedProcessFunction"
+        )
+    methods = ("open", "process_element", "on_timer", "close")
+    require_methods(function, methods, "process takes a KeyedProcessFunction")
 
 
 def _no_key(row: Any) -> bool:

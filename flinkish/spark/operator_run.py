@@ -88,7 +88,9 @@ class OperatorRun:
         plan = self._plan
         self._function: Any = plan.function
         timers = KeyedTimerService(
-            self.table, refusal=None if plan.processing_time else NO_PROCESSING_TIME
+            self.table,
+            refusal=None if plan.processing_time else NO_PROCESSING_TIME,
+            event_refusal=plan.no_event_time,
         )
         self.engine = KeyedProcess(
             self.table,

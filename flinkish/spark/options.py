@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from flinkish.spark.data_stream import KeyedStream
 
 __all__ = ["OperatorOptions", "joined_names", "plan_settings", "shuffle_partitions"]
+
+_PARTITIONS = "spark.sql.shuffle.partitions"
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,15 @@ class OperatorOptions:
             )
 
 
+_MANY_PARTITIONS = (
+    "spark.sql.shuffle.partitions is not set, and Spark's own number of {found} is for large "
+    "batches: every micro-batch of a keyed operator starts {found} tasks, some milliseconds each, "
+    "with or without rows. Set it to about the number of cores before the first start of the query "
+    "(spark.conf.set('spark.sql.shuffle.partitions', 8)): the checkpoint keeps it. To keep {found}, "
+    "set it to {found}"
+)
+
+
 def plan_settings(
     keyed: KeyedStream, kind: str, options: OperatorOptions, *, fewest_groups: int = 16
 ) -> tuple[str, DataFrame, dict[str, Any]]:
@@ -84,6 +96,10 @@ def plan_settings(
         )
     name = options.uid or f"{kind}-{stream._operators + 1}"
     user = stream.to_df()
+    if user.isStreaming and user.sparkSession.conf.get(_PARTITIONS, None) is None:
+        # Python shows a warning of one place and one text once.
+        found = shuffle_partitions(user.sparkSession)
+        warnings.warn(_MANY_PARTITIONS.format(found=found), stacklevel=1)
     given = options.max_parallelism
     types = [sql_type_name(user, key) for key in keyed._keys]
     settings = {
@@ -101,6 +117,7 @@ def plan_settings(
         "named": options.uid is not None,
         "event_time": stream._event_time,
         "chained": stream._operators > 0,
+        "streaming": user.isStreaming,
         "time_zone": session_time_zone(user),
         "processing_time": bool(options.processing_time_timers),
         "timestamp_order": options.order == "timestamp",
@@ -132,7 +149,7 @@ def joined_names(plan: OperatorPlan, before: Sequence[Mapping[str, str]]) -> dic
 
 def shuffle_partitions(spark: SparkSession) -> int:
     """How many tasks share the work of an operator."""
-    return int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+    return int(spark.conf.get(_PARTITIONS) or 1)
 
 
 def _default_key_groups(spark: SparkSession, fewest: int) -> int:

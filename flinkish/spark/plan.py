@@ -39,6 +39,11 @@ PHASE = "__flinkish_phase"
 BEFORE_WATERMARK = 0
 AFTER_WATERMARK = 1
 
+NO_EVENT_TIME = (
+    "the stream has no event time, so its watermark never moves and no event-time timer would ever "
+    "fire: call assign_timestamps_and_watermarks before key_by, or register a processing-time timer"
+)
+
 # The tag of the main output; ids of side outputs are never empty.
 MAIN = ""
 
@@ -106,6 +111,7 @@ class OperatorPlan:
     event_time: str | None
     chained: bool
     time_zone: tzinfo
+    streaming: bool = False
     processing_time: bool = False
     timestamp_order: bool = False
     null_keys: Any = "fail"
@@ -141,6 +147,11 @@ class OperatorPlan:
     def has_watermark(self) -> bool:
         """Whether the rows of an input have event time, so that there is a watermark."""
         return self.timed or (self.second is not None and self.second.timed)
+
+    @property
+    def no_event_time(self) -> str | None:
+        """Why no event-time timer would fire, or None: over a batch all do, at its end."""
+        return NO_EVENT_TIME if self.streaming and not self.has_watermark else None
 
     @property
     def has_keys(self) -> bool:

@@ -168,7 +168,9 @@ class TwoInputRun(OperatorRun):
         assert plan.second is not None
         self._inputs = (plan, plan.second)
         timers = KeyedTimerService(
-            self.table, refusal=None if plan.processing_time else NO_PROCESSING_TIME
+            self.table,
+            refusal=None if plan.processing_time else NO_PROCESSING_TIME,
+            event_refusal=plan.no_event_time,
         )
         runtime_context = self._runtime_context(context)
         if plan.join is not None:

@@ -28,7 +28,9 @@ class WindowRun(OperatorRun):
         plan = self._plan
         assert plan.window is not None
         timers = KeyedTimerService(
-            self.table, refusal=None if plan.processing_time else _NO_PROCESSING_TIME
+            self.table,
+            refusal=None if plan.processing_time else _NO_PROCESSING_TIME,
+            event_refusal=plan.no_event_time,
         )
         runtime_context = self._runtime_context(context, of_key=True)
         self.engine = make_window_engine(

@@ -254,3 +254,6 @@ def test_what_users_may_give_for_a_type() -> None:
     assert as_type_information([Types.INT()]) == Types.ROW([Types.INT()])
     with pytest.raises(ArgumentTypeError, match="kind must be a TypeInformation, not 5"):
         as_type_information(5, "kind")
+    for given, instead in ((int, r"LONG\(\)"), (str, r"STRING\(\)"), (dict, "MAP")):
+        with pytest.raises(ArgumentTypeError, match=f"use Types.{instead}"):
+            as_type_information(given)

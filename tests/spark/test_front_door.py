@@ -1,0 +1,104 @@
+"""The slips of a first hour are refused where they are made, with what to write instead."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from flinkish.common.errors import ArgumentTypeError, IllegalStateError
+from flinkish.datastream.functions import KeyedProcessFunction, ProcessFunction
+from flinkish.spark import DataStream, configure
+from flinkish.spark.options import OperatorOptions, plan_settings
+from tests.spark.fake_spark import FakeSpark, plan
+from tests.spark.functions import Silence
+
+OUT = "key string, what string, n bigint, at bigint"
+PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+@pytest.fixture(scope="module")
+def frame(spark: SparkSession) -> DataFrame:
+    return spark.sql("select * from values ('a', 1), ('b', 2) as rows(key, n)")
+
+
+@pytest.fixture
+def endless(spark: SparkSession) -> DataFrame:
+    return spark.readStream.format("rate").load()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (pd.DataFrame({"n": [1]}), r"not a pandas DataFrame: make one with spark\.createDataFrame"),
+        ([1], r"not a builtins list: make one with spark\.createDataFrame"),
+        (None, "not a builtins NoneType: such as spark.readStream"),
+    ],
+    ids=["pandas", "list", "none"],
+)
+def test_what_is_no_frame_of_spark(given: Any, message: str) -> None:
+    with pytest.raises(ArgumentTypeError, match=message):
+        DataStream(given)
+
+
+def test_a_stream_is_one_already(frame: DataFrame) -> None:
+    stream = DataStream(frame)
+    for given in (stream, stream.key_by("key")):
+        with pytest.raises(ArgumentTypeError, match="is a stream already"):
+            DataStream(given)  # type: ignore[arg-type]
+
+
+def test_a_class_or_another_kind_of_function(frame: DataFrame) -> None:
+    keyed = DataStream(frame).key_by("key")
+    with pytest.raises(ArgumentTypeError, match="a KeyedProcessFunction, not .*; make an instance"):
+        keyed.process(Silence, schema=OUT)  # type: ignore[arg-type]
+
+    class Unkeyed(ProcessFunction):
+        def process_element(self, value: Any, ctx: Any) -> None: ...
+
+    with pytest.raises(ArgumentTypeError, match="Unkeyed is a ProcessFunction.*: derive it from"):
+        keyed.process(Unkeyed(), schema=OUT)  # type: ignore[arg-type]
+
+
+class Waits(KeyedProcessFunction):
+    """Registers a timer on event time."""
+
+    def process_element(self, value: Any, ctx: Any) -> None:
+        ctx.timer_service().register_event_time_timer(7)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        yield (timestamp,)
+
+
+def test_a_timer_that_would_never_fire(tmp_path: Path) -> None:
+    timeless = plan(
+        Waits(), pa.schema([("n", pa.int64())]), tmp_path, event_time=None, streaming=True
+    )
+    with pytest.raises(IllegalStateError, match="call assign_timestamps_and_watermarks before"):
+        FakeSpark().batch(timeless, [("a", 1, 1000)], 0)
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+def test_streams_are_told_from_batches(
+    endless: DataFrame, frame: DataFrame, streaming: bool
+) -> None:
+    keyed = DataStream(endless).key_by("value") if streaming else DataStream(frame).key_by("n")
+    options = OperatorOptions(None, None, "arrival", False, "fail", None, None, None)
+    assert plan_settings(keyed, "operator", options)[2]["streaming"] is streaming
+
+
+def test_a_batch_fires_event_timers_without_event_time(frame: DataFrame) -> None:
+    fired = DataStream(frame).key_by("key").process(Waits(), schema="n bigint").to_df().collect()
+    assert [tuple(row) for row in fired] == [(7,), (7,)]
+
+
+def test_partitions_that_nobody_chose(spark: SparkSession) -> None:
+    session = configure(spark.newSession())
+    session.conf.unset(PARTITIONS)
+    keyed = DataStream(session.readStream.format("rate").load()).key_by("value")
+    with pytest.warns(UserWarning, match=r"starts 200 tasks.*conf\.set\('spark.sql.shuffle.part"):
+        keyed.process(Waits(), schema="n bigint")
+    session.conf.set(PARTITIONS, 200)
+    keyed.process(Waits(), schema="n bigint")  # where warnings are errors

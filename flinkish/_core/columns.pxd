@@ -9,7 +9,7 @@ from flinkish._core.arrow_builders cimport Target
 # `nullable[i]` says whether a field may be missing.  `path` is empty for whole records, else "a." for
 # the struct in column a, whose records may be None.  `lone`: the type of the only column, or None.
 # Refusal where a record does not have the fields.
-cdef list spread_records(list records, tuple names, list nullable, str path, object lone)
+cdef list spread_records(list records, tuple names, str path, object lone)
 
 # The array of a column of any type: structs, lists and maps here, the others by `build_array`.
 cdef object build_column(Target target, list values, list parents)

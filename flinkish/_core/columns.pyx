@@ -44,30 +44,29 @@ class RecordMismatch(ValueError):
 # ---------------------------------------------------------------- records to lists of values
 
 
-cdef int _append_by_name(list columns, tuple names, list nullable, str path, Py_ssize_t index,
-                         dict given, Py_ssize_t size) except -1:
-    """Append the fields of a record that names its `size` fields; absent ones are None if they may.
-    """
+cdef int _append_by_name(list columns, tuple names, str path, Py_ssize_t index, dict given,
+                         Py_ssize_t size) except -1:
+    """Append the fields of a record that names its `size` fields, which are all of the schema's."""
     cdef Py_ssize_t i
-    cdef Py_ssize_t known = 0
     cdef PyObject* value
     for i in range(len(names)):
         value = PyDict_GetItemWithError(given, names[i])
-        if value != NULL:
-            known += 1
-            (<list>columns[i]).append(<object>value)
-        elif nullable[i]:
-            (<list>columns[i]).append(None)
-        else:
-            raise Refusal(index, path + names[i],
-                          f"no such field among {', '.join(map(str, given)) or 'none'}",
-                          "a value that is not None")
-    if known != size:
-        unknown = [repr(field) for field in given if field not in names]
-        raise Refusal(index, path[:len(path) - 1] or None,
-                      f"unknown field {', '.join(unknown)}" if unknown else "a field twice",
-                      f"the fields {', '.join(names)}")
-    return 0
+        if value == NULL:
+            break
+        (<list>columns[i]).append(<object>value)
+    else:
+        if size == len(names):
+            return 0
+    unknown = [repr(field) for field in given if field not in names]
+    absent = [name for name in names if name not in given]
+    if absent and not unknown:
+        # Not taken for None: a field that was forgotten would be lost in silence.
+        raise Refusal(index, path + absent[0],
+                      f"no such field among {', '.join(map(str, given)) or 'none'}",
+                      "a value, or None for null")
+    raise Refusal(index, path[:len(path) - 1] or None,
+                  f"unknown field {', '.join(unknown)}" if unknown else "a field twice",
+                  f"the fields {', '.join(names)}")
 
 
 cdef int _append_in_order(list columns, tuple names, str path, Py_ssize_t index,
@@ -85,7 +84,7 @@ cdef int _append_in_order(list columns, tuple names, str path, Py_ssize_t index,
 
 
 
-cdef list spread_records(list records, tuple names, list nullable, str path, object lone):
+cdef list spread_records(list records, tuple names, str path, object lone):
     cdef list columns = [[] for _ in names]
     cdef Py_ssize_t index
     cdef tuple fields
@@ -101,16 +100,16 @@ cdef list spread_records(list records, tuple names, list nullable, str path, obj
             if fields is None or fields is names or fields == names:
                 _append_in_order(columns, names, path, index, (<Row>record)._values)
             else:
-                _append_by_name(columns, names, nullable, path, index,
+                _append_by_name(columns, names, path, index,
                                 dict(zip(fields, (<Row>record)._values)), len(fields))
         elif isinstance(record, dict):
-            _append_by_name(columns, names, nullable, path, index,
+            _append_by_name(columns, names, path, index,
                             record if type(record) is dict else dict(record), len(record))
         elif isinstance(record, tuple) and getattr(record, "__fields__", None) is not None:
             if tuple(record.__fields__) == names:
                 _append_in_order(columns, names, path, index, record)
             else:
-                _append_by_name(columns, names, nullable, path, index,
+                _append_by_name(columns, names, path, index,
                                 dict(zip(record.__fields__, record)), len(record))
         elif isinstance(record, (tuple, list)):
             _append_in_order(columns, names, path, index, record)
@@ -151,8 +150,7 @@ cdef object _struct(Target target, list values, list parents):
         if values[index] is None:
             target.check_null(index, parents)
             some_null = True
-    columns = spread_records(values, names, [field.nullable for field in fields],
-                             f"{target.column}.", None)
+    columns = spread_records(values, names, f"{target.column}.", None)
     children = [
         build_column(target_inside(target, field, field.name), column, values)
         for field, column in zip(fields, columns)
@@ -244,8 +242,8 @@ def columns_from_rows(rows: object, schema: object, *, time_zone: object = None)
     """A `pyarrow.RecordBatch` of `schema` with one row a record.
 
     A record is a tuple or list in the schema's order, or names its fields: a dict, a `Row` with
-    names, a pyspark `Row` (a tuple with ``__fields__``).  A nullable field may be absent from a
-    record that names them.  With one column a record may be the bare value; a list is the value
+    names, a pyspark `Row` (a tuple with ``__fields__``).  A record that names its fields names all
+    of the schema's; None stands for null.  With one column a record may be the bare value; a list is the value
     where the column is a list, a dict where it is a map or struct (unless it has just the
     column's name), a `Row` where it is a struct.
 
@@ -267,8 +265,7 @@ def columns_from_rows(rows: object, schema: object, *, time_zone: object = None)
     if not names:
         raise ValueError("the schema has no columns; a batch of records needs at least one")
     try:
-        columns = spread_records(records, names, [field.nullable for field in fields], "",
-                                 fields[0].type if len(fields) == 1 else None)
+        columns = spread_records(records, names, "", fields[0].type if len(fields) == 1 else None)
         arrays = [
             build_column(Target(field.name, field.type, field.nullable, zone), column, None)
             for field, column in zip(fields, columns)

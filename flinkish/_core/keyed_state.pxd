@@ -15,6 +15,7 @@ cdef class StateHandle:
     cdef uint32_t cell
     cdef readonly str name
     cdef Coding coding
+    cdef object check               # of values that coding knows nothing of, or None
     cdef readonly int64_t ttl       # ms; 0: lives for ever
     cdef bint renew_on_read
     cdef bint show_expired
@@ -49,6 +50,8 @@ cdef class ListCell(StateHandle):
 
 
 cdef class MapCell(StateHandle):
+    cdef Coding key_coding
+    cdef object key_check
     cdef uint32_t find(self, object key) except? 0xFFFFFFFE
     cdef bint expire(self, uint32_t entry) except -1
     cdef list entries(self, bint keys, bint values)

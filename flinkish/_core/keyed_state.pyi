@@ -27,6 +27,7 @@ class StateHandle:
         renew_on_read: bool = False,
         show_expired: bool = False,
         of_key: bool = False,
+        check: Callable[[Any], str | None] | None = None,
     ) -> None: ...
     def clear(self) -> None: ...
 
@@ -69,7 +70,18 @@ class ListCell(StateHandle):
     def add_all(self, values: Iterable[Any]) -> None: ...
     def update(self, values: Iterable[Any]) -> None: ...
 
+@disjoint_base
 class MapCell(StateHandle):
+    def __init__(
+        self,
+        table: StateTable,
+        cell: int,
+        name: str,
+        *args: Any,
+        key_coding: str = "any",
+        key_check: Callable[[Any], str | None] | None = None,
+        **kwargs: Any,
+    ) -> None: ...
     def get(self, key: Any) -> Any: ...
     def put(self, key: Any, value: Any) -> None: ...
     def put_all(self, pairs: Mapping[Any, Any]) -> None: ...

@@ -9,7 +9,7 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 
 from flinkish._core.memory cimport segment_raise
 from flinkish._core.scoped_rows cimport scoped_row
-from flinkish._core.state_coding cimport INT64, coding_of, coerce_value
+from flinkish._core.state_coding cimport INT64, check_key, check_value, coding_of, coerce_value
 from flinkish._core.state_entries cimport (
     table_append,
     table_clear,
@@ -55,6 +55,7 @@ cdef class StateHandle:
     ttl: time to live in ms of processing time, 0 for ever.
     renew_on_read, show_expired: Flink's OnReadAndWrite and ReturnExpiredIfNotCleanedUp.
     of_key: the state is the key's, also while a row of the key within a namespace is current.
+    check: says of a value why it is not of the state's type, or None; for types without a coding.
     """
 
     def __cinit__(self, *args, **kwargs):
@@ -62,7 +63,7 @@ cdef class StateHandle:
 
     def __init__(self, StateTable table not None, uint32_t cell, str name not None,
                  str coding="any", int64_t ttl=0, bint renew_on_read=False,
-                 bint show_expired=False, bint of_key=False):
+                 bint show_expired=False, bint of_key=False, check=None):
         if cell + self.pair(ttl) >= <uint32_t>len(table.cells) or ttl < 0:
             raise ValueError(
                 f"the state {name!r} cannot be in cell {cell} of {len(table.cells)} with a time to "
@@ -76,6 +77,7 @@ cdef class StateHandle:
         self.renew_on_read = renew_on_read
         self.show_expired = show_expired
         self.of_key = of_key
+        self.check = check
 
     def clear(self):
         """Remove the current key's value."""
@@ -103,6 +105,8 @@ cdef class StateHandle:
     cdef object encode(self, object value, Encoded* out):
         cdef object owner
         value = coerce_value(value, self.coding, self.table, self.name)
+        if self.check is not None:
+            check_value(value, self.check, self.table, "the state", self.name)
         try:
             owner = encode_value(value, out)
         except (MemoryError, RecursionError):
@@ -182,7 +186,7 @@ cdef class ValueCell(StateHandle):
         cdef int64_t number
         cdef int overflow = 0
         cdef object owner
-        if PyLong_CheckExact(value) and self.coding <= INT64:
+        if PyLong_CheckExact(value) and self.coding <= INT64 and self.check is None:
             number = PyLong_AsLongLongAndOverflow(value, &overflow)
             if overflow == 0:
                 segment_raise(table_set(table, row, self.cell, TAG_INT, 8, <char*>&number))
@@ -290,8 +294,18 @@ cdef class ListCell(StateHandle):
 cdef class MapCell(StateHandle):
     """PyFlink's MapState: pairs in order of first arrival, each an entry of its own.
 
-    Keys are bool, int, float, str, bytes, date, datetime, Decimal or tuples of them.
+    Keys are bool, int, float, str, bytes, date, datetime, Decimal or tuples of them.  `key_coding`
+    and `key_check` are to keys what `coding` and `check` are to values, but convert nothing.
     """
+
+    def __init__(self, table, cell, name, *args, str key_coding="any", key_check=None, **kwargs):
+        super().__init__(table, cell, name, *args, **kwargs)
+        self.key_coding = coding_of(key_coding)
+        self.key_check = key_check
+
+    cdef object encode_key(self, object key, Encoded* out):
+        check_key(key, self.key_coding, self.key_check, self.table, self.name)
+        return StateHandle.encode_key(self, key, out)
 
     cdef uint32_t find(self, object key) except? 0xFFFFFFFE:
         cdef Encoded out

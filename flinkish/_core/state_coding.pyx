@@ -66,3 +66,34 @@ cdef object _mismatch(object value, Coding coding, StateTable table, str state):
         f"the state {state!r} holds {NAMES[coding]} values and was given "
         f"{value!r} of type {type(value).__name__}; change the value or the descriptor's type"
     )
+
+
+cdef int check_value(object value, object check, StateTable table, str what,
+                     str state) except -1:
+    wrong = check(value)
+    table.check_open()  # checking may run code of the value's class
+    if wrong is not None:
+        raise table.illegal_type(
+            f"{what} {state!r}: {wrong}; change the value or the descriptor's type"
+        )
+    return 0
+
+
+cdef int check_key(object key, Coding coding, object check, StateTable table, str state) except -1:
+    if coding == ANY and check is None or key is None:
+        return 0
+    if coding == FLOAT64 and not PyFloat_Check(key):
+        raise table.illegal_type(
+            f"the map state {state!r} has float keys and was given the key {key!r} of type "
+            f"{type(key).__name__}, which would be another key than the float: use float({key!r})"
+        )
+    try:
+        coerce_value(key, coding, table, state)
+    except (TypeError, ValueError):
+        raise table.illegal_type(
+            f"the map state {state!r} has {NAMES[coding]} keys and was given the key {key!r} of "
+            f"type {type(key).__name__}; change the key or the descriptor's type"
+        ) from None
+    if check is not None:
+        check_value(key, check, table, "a key of the map state", state)
+    return 0

@@ -19,7 +19,12 @@ from flinkish._core.state_expiry import sweep
 from flinkish._core.state_table import StateTable
 from flinkish.common.durations import to_millis
 from flinkish.common.errors import CorruptStateError, IllegalArgumentError, StateMigrationError
-from flinkish.common.typeinfo import BasicType, BasicTypeInfo, TypeInformation
+from flinkish.common.typeinfo import (
+    BasicType,
+    BasicTypeInfo,
+    PickledBytesTypeInfo,
+    TypeInformation,
+)
 from flinkish.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -167,15 +172,16 @@ class KeyedStateBackend:
 
     def _make(self, descriptor: StateDescriptor, cell: int, of_key: bool) -> StateHandle:
         name = descriptor.get_name()
-        settings = {
-            "coding": _coding(descriptor),
-            "of_key": of_key,
-            **_expiry(descriptor.ttl_config),
-        }
+        settings = {"of_key": of_key, **_expiry(descriptor.ttl_config)}
         if isinstance(descriptor, ListStateDescriptor):
-            return ListCell(self.table, cell, name, **settings)
+            return ListCell(self.table, cell, name, **settings, **_checks(descriptor.elem_type_info))
         if isinstance(descriptor, MapStateDescriptor):
-            return MapCell(self.table, cell, name, **settings)
+            checks = _checks(descriptor.value_type_info)
+            of_keys = {f"key_{one}": by for one, by in _checks(descriptor.key_type_info).items()}
+            return MapCell(self.table, cell, name, **settings, **checks, **of_keys)
+        # Accumulators may be anything that can be pickled.
+        if not isinstance(descriptor, AggregatingStateDescriptor):
+            settings |= _checks(descriptor.type_info)
         if isinstance(descriptor, ReducingStateDescriptor):
             reduce = descriptor.get_reduce_function()
             return ReducingCell(
@@ -221,14 +227,13 @@ class KeyedStateBackend:
         return sum(self.table.number_of_entries(first) for _, first in self._declared.values())
 
 
-def _coding(descriptor: StateDescriptor) -> str:
-    """How the compiled floor checks and stores the values of a state."""
-    type_info: TypeInformation = descriptor.type_info
-    if isinstance(descriptor, AggregatingStateDescriptor):
-        return "any"  # accumulators may be anything that can be pickled
-    if isinstance(type_info, BasicTypeInfo):
-        return _CODINGS.get(type_info.basic_type, "any")
-    return "any"
+def _checks(type_info: TypeInformation) -> dict[str, Any]:
+    """How the compiled floor checks values of a type: itself, or by asking the type."""
+    if isinstance(type_info, PickledBytesTypeInfo):
+        return {}
+    if isinstance(type_info, BasicTypeInfo) and type_info.basic_type in _CODINGS:
+        return {"coding": _CODINGS[type_info.basic_type]}
+    return {"check": type_info.check}
 
 
 def _expiry(config: StateTtlConfig | None) -> dict[str, Any]:

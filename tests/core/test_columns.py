@@ -79,7 +79,7 @@ def test_every_form_of_a_record(record: Any) -> None:
 
 
 def test_records_come_from_any_iterable_in_any_mixture() -> None:
-    batch = columns_from_rows(iter([(1, "a"), {"id": 2}, Row(id=3)]), TWO)
+    batch = columns_from_rows(iter([(1, "a"), {"id": 2, "name": None}, Row(id=3, name=None)]), TWO)
     assert batch.schema == TWO
     assert batch.to_pydict() == {"id": [1, 2, 3], "name": ["a", None, None]}
 
@@ -216,7 +216,7 @@ def test_nested_values_follow_the_same_rules() -> None:
     )
     record = Row(
         at=datetime(2021, 7, 1, 14),
-        parts=[Row(1, "a"), {"n": 2}, (3, None), None],
+        parts=[Row(1, "a"), {"n": 2, "s": None}, (3, None), None],
         map={"k": Row(n=4), "l": None},
     )
     [found, none] = built([record, None], kind, time_zone="Europe/Berlin")
@@ -308,8 +308,10 @@ def test_none_in_a_column_that_may_not_be_null(kind: pa.DataType) -> None:
         ({"id": 1, "nam": "a"}, None, "unknown field 'nam'", "the fields id, name"),
         (Row(id=1, nam="a"), None, "unknown field 'nam'", "the fields id, name"),
         (spark_row(id=1, x=2, y=3), None, "unknown field 'x', 'y'", "the fields id, name"),
-        ({"name": "a"}, "id", "no such field among name", "a value that is not None"),
-        ({}, "id", "no such field among none", "a value that is not None"),
+        ({"name": "a"}, "id", "no such field among name", "a value, or None for null"),
+        ({}, "id", "no such field among none", "a value, or None for null"),
+        (Row(id=1), "name", "no such field among id", "a value, or None for null"),
+        ({"id": 1}, "name", "no such field among id", "a value, or None for null"),
         (5, None, "int 5", "a tuple, list, dict or Row of id, name"),
         ("ab", None, "str 'ab'", "a tuple, list, dict or Row of id, name"),
         (None, None, "None", "a tuple, list, dict or Row of id, name"),
@@ -352,7 +354,7 @@ def test_nested_mismatches_name_the_record_and_the_path(null_first: bool) -> Non
     bad_key = [*rows, ({"parts": [], "map": {None: 1}},)]
     error = refused(bad_key, one(kind))
     assert (error.row_index, error.column) == (3, "x.map.key")
-    bad_struct = [*rows, ({"parts": [(1, 2)]},)]
+    bad_struct = [*rows, ({"parts": [(1, 2)], "map": None},)]
     error = refused(bad_struct, one(kind))
     assert (error.row_index, error.column, error.found) == (3, "x.parts.item", "2 values")
 

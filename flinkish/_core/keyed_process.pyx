@@ -7,13 +7,7 @@ from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_SIZE
 
 from flinkish._core.memory cimport segment_raise
 from flinkish._core.state_rows cimport (
-    NO_ROW,
-    Row,
-    Table,
-    header_of,
-    row_at,
-    table_add_timer,
-    table_poll_timer,
+    NO_ROW, Row, Table, header_of, row_at, table_add_timer, table_poll_timer,
     table_remove_timer,
 )
 from flinkish._core.state_table cimport NOWHERE

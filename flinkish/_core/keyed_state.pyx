@@ -11,34 +11,16 @@ from flinkish._core.memory cimport segment_raise
 from flinkish._core.scoped_rows cimport scoped_row
 from flinkish._core.state_coding cimport INT64, check_key, check_value, coding_of, coerce_value
 from flinkish._core.state_entries cimport (
-    table_append,
-    table_clear,
-    table_find_entry,
-    table_remove_entry,
-    table_set_entry,
+    table_append, table_clear, table_find_entry, table_remove_entry, table_set_entry,
     table_touch_entry,
 )
 from flinkish._core.state_expiry cimport has_outlived
 from flinkish._core.state_rows cimport (
-    NO_ROW,
-    Cell,
-    Entry,
-    Table,
-    cell_at,
-    chain_head,
-    entry_at,
-    table_set,
+    NO_ROW, Cell, Entry, Table, cell_at, chain_head, entry_at, table_set,
 )
 from flinkish._core.state_table cimport NOWHERE
 from flinkish._core.values cimport (
-    TAG_CHAIN,
-    TAG_EMPTY,
-    TAG_INT,
-    Encoded,
-    bytes_of,
-    decode_value,
-    encode_key,
-    encode_value,
+    TAG_CHAIN, TAG_EMPTY, TAG_INT, Encoded, bytes_of, decode_value, encode_key, encode_value,
 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +9,7 @@ from typing import Any
 from flinkish._core.row import Row, rows_of
 from flinkish.common._basic_types import BasicType, BasicTypeInfo, TypeInformation, wrong
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
-
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
+from flinkish.common.names import quote_name
 
 _PRIMITIVES = frozenset(
     (
@@ -25,11 +23,6 @@ _PRIMITIVES = frozenset(
         BasicType.CHAR,
     )
 )
-
-
-def quote_name(name: str) -> str:
-    """A column name as DDL wants it: in backticks unless it is a plain identifier."""
-    return name if _PLAIN_NAME.match(name) else "`" + name.replace("`", "``") + "`"
 
 
 # What to take for a class of Python, by its name.

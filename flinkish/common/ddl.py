@@ -24,9 +24,9 @@ from flinkish.common._composite_types import (
     PrimitiveArrayTypeInfo,
     RowTypeInfo,
     TupleTypeInfo,
-    quote_name,
 )
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
+from flinkish.common.names import quote_name
 
 __all__ = ["schema_ddl", "type_from_ddl"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future
+from inspect import iscoroutinefunction
 from typing import Any, TypeVar
 
 from flinkish._core.mail import MailOptions
@@ -85,11 +86,19 @@ class MailboxExecutor(MailExecutor):
         """Let the mailbox thread call ``function()``; the future gets what comes of it.
 
         An error goes to the future alone, the loop goes on (Flink: A.23).  ``close`` of the
-        processor cancels the future (A.27).  Other parameters and errors as of ``execute``.
+        processor cancels the future (A.27).  ArgumentTypeError for an async function: nobody here
+        would await its coroutine.  Other parameters and errors as of ``execute``.
         """
         if not callable(function):
             raise ArgumentTypeError(
                 f"submit needs something callable without arguments, not {type(function).__name__}"
+            )
+        if iscoroutinefunction(function) or iscoroutinefunction(type(function).__call__):
+            raise ArgumentTypeError(
+                f"submit calls {getattr(function, '__qualname__', function)!r} on the mailbox "
+                "thread, which runs no event loop, so that an async function would only return a "
+                "coroutine that nobody awaits; submit a plain function, or run the coroutine in a "
+                "loop of yours and submit what is to be done with its result"
             )
         if description is None:
             description = getattr(function, "__qualname__", function)

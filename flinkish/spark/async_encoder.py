@@ -123,11 +123,13 @@ class AnswerEncoder:
 
     def _failed(self, failures: list[tuple[Any, Failure]]) -> pa.RecordBatch:
         """Rows with their errors: in the main output or in the side output."""
+        names = self._failed_rows.schema.names
+        no_results = dict.fromkeys(names)
         rows = [
-            {name: row[name] for name in self._kept} | {ERROR: _described(failure)}
+            no_results | {name: row[name] for name in self._kept} | {ERROR: _described(failure)}
             for row, failure in failures
         ]
-        if ERROR not in self._failed_rows.schema.names:
+        if ERROR not in names:
             for fields in rows:
                 del fields[ERROR]
         index = 1 if self._on_error == "side" else 0

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, overload
 from pyspark.sql import DataFrame, Observation
 
 from flinkish.common.durations import DurationLike, to_millis
-from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, UnknownColumnError
+from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
 from flinkish.common.output_tag import OutputTag
 from flinkish.functions import AsyncRetryStrategy
 from flinkish.spark.async_answers import OnError, keep_failure
@@ -19,6 +19,7 @@ from flinkish.spark.call_layers import limit_layers
 from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.ledger import function_version
 from flinkish.spark.limits import Concurrency, Rate
+from flinkish.spark.schemas import column_name
 from flinkish.spark.tasks import Schema, TaskResults
 
 __all__ = ["async_map"]
@@ -242,12 +243,5 @@ def _key_of(columns: str | Sequence[str] | None, frame: DataFrame, name: str) ->
     names = (columns,) if isinstance(columns, str) else tuple(columns)
     if not names:
         raise IllegalArgumentError("idempotency_key needs at least one column")
-    for column in names:
-        if column not in frame.columns:
-            raise UnknownColumnError(
-                f"idempotency_key names a column {column!r}; the columns are "
-                f"{', '.join(frame.columns)}",
-                column=column,
-                available=frame.columns,
-            )
-    return key_maker(name, names)
+    asked = "idempotency_key names a column"
+    return key_maker(name, tuple(column_name(frame, column, asked) for column in names))

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from flinkish.common.errors import ArgumentTypeError
 from flinkish.spark.key_widening import widened_columns
 from flinkish.spark.pickling import check_picklable
-from flinkish.spark.schemas import key_columns, sql_type_name
+from flinkish.spark.schemas import column_name, key_columns, sql_type_name
 
 __all__ = ["chosen_keys"]
 
@@ -31,6 +31,8 @@ def chosen_keys(
         check_picklable(selector, "the key selector")
         keys = ()
     else:
-        key_columns(rows, keys)
+        keys = key_columns(rows, keys)
     types = [sql_type_name(rows, key) for key in keys]
+    if isinstance(widened_from, Mapping):
+        widened_from = {column_name(rows, name): was for name, was in widened_from.items()}
     return keys, selector, widened_columns(keys, types, widened_from)

@@ -23,6 +23,7 @@ from flinkish.spark.internals import arrow_schema
 from flinkish.spark.options import OperatorOptions, plan_settings
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.plan import OperatorPlan, StateSettings
+from flinkish.spark.porting import PortingHints
 from flinkish.spark.schemas import output_schema
 from flinkish.spark.windowed_stream import Declared
 
@@ -34,7 +35,7 @@ __all__ = ["ConnectedStreams", "IntervalJoin", "IntervalJoined"]
 _METHODS = ("process_element1", "process_element2", "on_timer", "open", "close")
 
 
-class ConnectedStreams:
+class ConnectedStreams(PortingHints):
     """Two streams whose keys share state and timers; `DataStream.connect` makes it.
 
     The watermark is the lower of both streams', as in Flink.  Other than there a stream without

@@ -14,11 +14,10 @@ from flinkish.common.errors import (
     IllegalArgumentError,
     UnsupportedOperationError,
 )
-from flinkish.common.methods import require_methods
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.common.watermark_strategy import WatermarkStrategy
-from flinkish.functions import KeyedProcessFunction, ProcessFunction
+from flinkish.functions import KeyedProcessFunction
 from flinkish.operators.grouped_reduce import GroupedReduce
 from flinkish.spark.assigned_times import with_timestamps
 from flinkish.spark.broadcast_streams import (
@@ -29,12 +28,15 @@ from flinkish.spark.broadcast_streams import (
 from flinkish.spark.chosen_keys import chosen_keys
 from flinkish.spark.connected_streams import ConnectedStreams, IntervalJoin
 from flinkish.spark.control_plane import ControlPlane
+from flinkish.spark.given import check_frame, check_process_function
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.operator_results import OperatorResults, run_operator, take_output
 from flinkish.spark.options import OperatorOptions, joined_names, plan_settings
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.plan import EVENT_TIME, MAIN, OperatorPlan, StateSettings
+from flinkish.spark.porting import PortingHints
 from flinkish.spark.schemas import (
+    check_names,
     event_time_column,
     output_schema,
 )
@@ -49,7 +51,7 @@ from flinkish.windowing import (
 __all__ = ["DataStream", "KeyedStream", "ProcessedStream"]
 
 
-class DataStream:
+class DataStream(PortingHints):
     """A DataFrame, streaming or batch, seen as a stream of its rows.
 
     Functions get each row as a `flinkish.common.Row` with the column names as field names;
@@ -57,7 +59,8 @@ class DataStream:
     """
 
     def __init__(self, frame: DataFrame) -> None:
-        _check_frame(frame)
+        check_frame(frame)
+        check_names(frame)
         self._frame = frame
         self._columns: list[str] = list(frame.columns)
         self._event_time: str | None = None
@@ -99,7 +102,7 @@ class DataStream:
             frame = frame.mapInArrow(with_timestamps(assigner.extract_timestamp), schema)
             column = EVENT_TIME
         assert column is not None
-        event_time_column(frame, column)
+        column = event_time_column(frame, column)
         bound = watermark_strategy.max_out_of_orderness_ms
         if bound is not None and frame.isStreaming:
             frame = frame.withWatermark(column, f"{bound} milliseconds")
@@ -113,7 +116,8 @@ class DataStream:
     ) -> KeyedStream:
         """The stream partitioned by key: by columns, or by one function of the row.
 
-        One column gives its value as the key, several give a tuple.  A function (or PyFlink's
+        Names mean what they mean to Spark, with backticks and `spark.sql.caseSensitive`.  One
+        column gives its value as the key, several give a tuple.  A function (or PyFlink's
         KeySelector) may return bool, int, float, str, bytes, date, datetime, Decimal or tuples
         of them.
 
@@ -159,7 +163,7 @@ class DataStream:
         return "\n".join(self._paths) or "no operator: the rows of a DataFrame"
 
 
-class KeyedStream:
+class KeyedStream(PortingHints):
     """A stream whose rows are handled key by key."""
 
     def __init__(
@@ -210,7 +214,7 @@ class KeyedStream:
                 operator has counted so far, and can cancel or drain it.
         """
         declared = schema if schema is not None else output_type
-        _check_process_function(function)
+        check_process_function(function)
         options = OperatorOptions(
             uid,
             max_parallelism,
@@ -398,33 +402,6 @@ class ProcessedStream(DataStream):
         batch DataFrame: of its first action, for which this waits.
         """
         return self._results.statistics(query)
-
-
-def _check_frame(frame: Any) -> None:
-    if isinstance(frame, DataFrame):
-        return
-    if isinstance(frame, (DataStream, KeyedStream)):
-        remedy = "that is a stream already"
-    elif hasattr(frame, "__dataframe__") or isinstance(frame, (list, tuple, dict)):
-        remedy = "make one with spark.createDataFrame(...), or read one with spark.readStream"
-    else:
-        remedy = "such as spark.readStream...load() or spark.table(...)"
-    kind = type(frame)
-    raise ArgumentTypeError(
-        f"DataStream takes a DataFrame of Spark, not a {kind.__module__.split('.')[0]} "
-        f"{kind.__name__}: {remedy}"
-    )
-
-
-def _check_process_function(function: Any) -> None:
-    if isinstance(function, ProcessFunction):
-        raise ArgumentTypeError(
-            f"process of a keyed stream takes a KeyedProcessFunction, and "
-            f"{type(function).__name__} is a ProcessFunction, which has no timers: derive it from "
-            "KeyedProcessFunction"
-        )
-    methods = ("open", "process_element", "on_timer", "close")
-    require_methods(function, methods, "process takes a KeyedProcessFunction")
 
 
 def _no_key(row: Any) -> bool:

@@ -68,9 +68,9 @@ class OperatorOptions:
 _MANY_PARTITIONS = (
     "spark.sql.shuffle.partitions is not set, and Spark's own number of {found} is for large "
     "batches: every micro-batch of a keyed operator starts {found} tasks, some milliseconds each, "
-    "with or without rows. Set it to about the number of cores before the first start of the query "
-    "(spark.conf.set('spark.sql.shuffle.partitions', 8)): the checkpoint keeps it. To keep {found}, "
-    "set it to {found}"
+    "with or without rows. Set it to about the number of cores before the first start of the "
+    "query (spark.conf.set('spark.sql.shuffle.partitions', 8)): the checkpoint keeps it. To keep "
+    "{found}, set it to {found}"
 )
 
 

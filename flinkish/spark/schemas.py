@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import tzinfo
 
 from pyspark.sql import DataFrame
@@ -26,11 +26,14 @@ from pyspark.sql.types import (
 )
 
 from flinkish.common.errors import IllegalArgumentError, TimestampError, UnknownColumnError
+from flinkish.common.names import did_you_mean
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.spark.time_zones import time_zone_of
 from flinkish.spark.type_mapping import row_schema
 
 __all__ = [
+    "check_names",
+    "column_name",
     "event_time_column",
     "key_columns",
     "key_type_name",
@@ -84,22 +87,59 @@ def output_schema(given: StructType | str | TypeInformation | None, what: str) -
             f"{what} must be given, as DDL ('device string, n bigint'), a StructType or "
             f"Types.ROW_NAMED(...); it is {given!r}"
         )
+    _distinct(given.names, given.names, what)
     return given
 
 
-def _field(frame: DataFrame, name: str) -> StructField:
+def _folding(frame: DataFrame) -> Callable[[str], str]:
+    """What makes two names equal if they are one to Spark."""
+    minds_case = frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+    return str if minds_case else str.lower
+
+
+def _field(frame: DataFrame, name: str, asked: str = "there is no column") -> StructField:
+    """The column that a name means to Spark: quoted or not, in whatever capitals if it may be."""
+    plain = name[1:-1].replace("``", "`") if name[:1] == name[-1:] == "`" else name
+    fold = _folding(frame)
     for field in frame.schema.fields:
-        if field.name == name:
+        if fold(field.name) == fold(plain):
             return field
     raise UnknownColumnError(
-        f"there is no column {name!r}; the columns are {', '.join(frame.columns)}",
+        f"{asked} {name!r}; the columns are {', '.join(frame.columns)}"
+        + did_you_mean(name, frame.columns),
         column=name,
         available=frame.columns,
     )
 
 
-def event_time_column(frame: DataFrame, name: str) -> None:
-    """Refuse a column that cannot give Spark a watermark."""
+def check_names(frame: DataFrame) -> None:
+    """IllegalArgumentError for names that rows, or Spark's `mapInArrow`, could not tell apart."""
+    fold = _folding(frame)
+    _distinct(frame.columns, [fold(name) for name in frame.columns], "the DataFrame")
+    for name in frame.columns:
+        if "." in name or "`" in name:
+            raise IllegalArgumentError(
+                f"the DataFrame has a column {name!r}, whose name Spark's mapInArrow takes for the "
+                "field of a struct: rename it, with withColumnRenamed"
+            )
+
+
+def _distinct(names: Sequence[str], folded: Sequence[str], what: str) -> None:
+    twice = [name for name, one in zip(names, folded, strict=True) if folded.count(one) > 1]
+    if twice:
+        raise IllegalArgumentError(
+            f"{what} has several columns of one name, {', '.join(map(repr, twice))}; rename or "
+            "drop all but one: after a join, join on the name, or select with alias"
+        )
+
+
+def column_name(frame: DataFrame, name: str, asked: str = "there is no column") -> str:
+    """The name of a column, as the DataFrame spells it; ``asked`` begins the error without one."""
+    return _field(frame, name, asked).name
+
+
+def event_time_column(frame: DataFrame, name: str) -> str:
+    """The name of a column; refuses one that cannot give Spark a watermark."""
     field = _field(frame, name)
     if not isinstance(field.dataType, (TimestampType, TimestampNTZType)):
         raise TimestampError(
@@ -111,10 +151,11 @@ def event_time_column(frame: DataFrame, name: str) -> None:
             f"the column {name!r} is a timestamp_ntz, and Spark's watermarks need a timestamp: "
             "cast it, which reads it in the session's time zone"
         )
+    return field.name
 
 
-def key_columns(frame: DataFrame, names: Sequence[str]) -> None:
-    """Refuse columns that cannot be keys."""
+def key_columns(frame: DataFrame, names: Sequence[str]) -> tuple[str, ...]:
+    """The names of columns; refuses those that cannot be keys."""
     if not names:
         raise IllegalArgumentError("key_by needs at least one column, or a function")
     for name in names:
@@ -125,6 +166,7 @@ def key_columns(frame: DataFrame, names: Sequence[str]) -> None:
                 "keys are integers, booleans, floats, strings, binary, dates, timestamps and "
                 "decimals"
             )
+    return tuple(column_name(frame, name) for name in names)
 
 
 def key_type_name(frame: DataFrame, name: str) -> str | None:

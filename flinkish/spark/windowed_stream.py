@@ -22,6 +22,7 @@ from flinkish.spark.internals import arrow_schema, spark_schema
 from flinkish.spark.options import OperatorOptions, plan_settings
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.plan import OperatorPlan
+from flinkish.spark.porting import PortingHints
 from flinkish.spark.schemas import output_schema
 from flinkish.spark.window_aggregates import (
     WindowRows,
@@ -46,7 +47,7 @@ __all__ = ["Declared", "WindowedStream"]
 Declared = StructType | TypeInformation | str | None
 
 
-class WindowedStream:
+class WindowedStream(PortingHints):
     """A stream whose elements are collected in windows.
 
     ``trigger``, ``evictor``, ``allowed_lateness`` and ``side_output_late_data`` give the stream

@@ -174,7 +174,9 @@ class KeyedStateBackend:
         name = descriptor.get_name()
         settings = {"of_key": of_key, **_expiry(descriptor.ttl_config)}
         if isinstance(descriptor, ListStateDescriptor):
-            return ListCell(self.table, cell, name, **settings, **_checks(descriptor.elem_type_info))
+            return ListCell(
+                self.table, cell, name, **settings, **_checks(descriptor.elem_type_info)
+            )
         if isinstance(descriptor, MapStateDescriptor):
             checks = _checks(descriptor.value_type_info)
             of_keys = {f"key_{one}": by for one, by in _checks(descriptor.key_type_info).items()}

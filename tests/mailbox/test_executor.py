@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 
 import pytest
 
@@ -283,3 +284,15 @@ def test_a_description_that_cannot_be_formatted_hides_no_refusal(
     for arguments in ([1, 2], ["x"], []):
         with pytest.raises(RejectedExecutionError, match="checkpoint %d"):
             executor.execute(nothing, "checkpoint %d", description_args=arguments)
+
+
+def test_an_async_function_is_refused() -> None:
+    async def later() -> None: ...
+
+    class Later:
+        async def __call__(self) -> None: ...
+
+    executor = MailboxExecutor(TaskMailbox(), 0)
+    for function in (later, partial(later), Later()):
+        with pytest.raises(ArgumentTypeError, match="a coroutine that nobody awaits"):
+            executor.submit(function)

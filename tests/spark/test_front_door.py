@@ -8,7 +8,12 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from flinkish.common.errors import ArgumentTypeError, IllegalStateError
+from flinkish.common.errors import (
+    ArgumentTypeError,
+    IllegalArgumentError,
+    IllegalStateError,
+    UnknownColumnError,
+)
 from flinkish.datastream.functions import KeyedProcessFunction, ProcessFunction
 from flinkish.spark import DataStream, configure
 from flinkish.spark.options import OperatorOptions, plan_settings
@@ -46,19 +51,21 @@ def test_what_is_no_frame_of_spark(given: Any, message: str) -> None:
 def test_a_stream_is_one_already(frame: DataFrame) -> None:
     stream = DataStream(frame)
     for given in (stream, stream.key_by("key")):
-        with pytest.raises(ArgumentTypeError, match="is a stream already"):
+        with pytest.raises(ArgumentTypeError, match=r"is a stream already"):
             DataStream(given)  # type: ignore[arg-type]
 
 
 def test_a_class_or_another_kind_of_function(frame: DataFrame) -> None:
     keyed = DataStream(frame).key_by("key")
-    with pytest.raises(ArgumentTypeError, match="a KeyedProcessFunction, not .*; make an instance"):
+    with pytest.raises(
+        ArgumentTypeError, match=r"a KeyedProcessFunction, not .*; make an instance"
+    ):
         keyed.process(Silence, schema=OUT)  # type: ignore[arg-type]
 
     class Unkeyed(ProcessFunction):
         def process_element(self, value: Any, ctx: Any) -> None: ...
 
-    with pytest.raises(ArgumentTypeError, match="Unkeyed is a ProcessFunction.*: derive it from"):
+    with pytest.raises(ArgumentTypeError, match=r"Unkeyed is a ProcessFunction.*: derive it from"):
         keyed.process(Unkeyed(), schema=OUT)  # type: ignore[arg-type]
 
 
@@ -76,7 +83,7 @@ def test_a_timer_that_would_never_fire(tmp_path: Path) -> None:
     timeless = plan(
         Waits(), pa.schema([("n", pa.int64())]), tmp_path, event_time=None, streaming=True
     )
-    with pytest.raises(IllegalStateError, match="call assign_timestamps_and_watermarks before"):
+    with pytest.raises(IllegalStateError, match=r"call assign_timestamps_and_watermarks before"):
         FakeSpark().batch(timeless, [("a", 1, 1000)], 0)
 
 
@@ -102,3 +109,67 @@ def test_partitions_that_nobody_chose(spark: SparkSession) -> None:
         keyed.process(Waits(), schema="n bigint")
     session.conf.set(PARTITIONS, 200)
     keyed.process(Waits(), schema="n bigint")  # where warnings are errors
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("map", "Spark's work: DataStream"),
+        ("filter", r"df\.where"),
+        ("add_sink", "writeStream.format"),
+        ("execute", "writeStream...start"),
+        ("process", r"key_by\(...\).process"),
+        ("key_bye", "did you mean 'key_by'"),
+        ("to_pandas_on_mars", "no attribute 'to_pandas_on_mars'$"),
+    ],
+)
+def test_names_that_streams_do_not_have(frame: DataFrame, name: str, hint: str) -> None:
+    with pytest.raises(AttributeError, match=f"'DataStream' object.*{hint}"):
+        getattr(DataStream(frame), name)
+
+
+def test_streams_with_keys_give_hints_too(frame: DataFrame) -> None:
+    keyed = DataStream(frame).key_by("key")
+    with pytest.raises(AttributeError, match=r"aggregate\(Sum"):
+        keyed.sum("n")
+    with pytest.raises(AttributeError, match=r"did you mean 'interval_join'"):
+        keyed.intervaljoin(keyed)
+
+
+def test_a_column_that_was_mistyped(frame: DataFrame) -> None:
+    with pytest.raises(UnknownColumnError, match=r"the columns are key, n; did you mean 'key'"):
+        DataStream(frame).key_by("kye")
+
+
+class Counts(KeyedProcessFunction):
+    """Passes keys and values on."""
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        yield ctx.get_current_key(), value["n"]
+
+
+def test_names_are_resolved_as_spark_does(spark: SparkSession) -> None:
+    keys = spark.sql("select 'x' as `Key`, 5 as n")
+    for name in ("Key", "key", "`KEY`"):
+        counts = DataStream(keys).key_by(name).process(Counts(), schema="k string, n int")
+        assert [tuple(row) for row in counts.to_df().collect()] == [("x", 5)]
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        with pytest.raises(UnknownColumnError, match=r"no column 'key'; .*did you mean 'Key'"):
+            DataStream(keys).key_by("key")
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+
+
+def test_names_that_mean_several_columns(spark: SparkSession, frame: DataFrame) -> None:
+    with pytest.raises(IllegalArgumentError, match=r"of one name, 'key', 'n', 'key', 'n'; rename"):
+        DataStream(frame.crossJoin(frame))
+    with pytest.raises(IllegalArgumentError, match=r"of one name, 'a', 'A'; rename"):
+        DataStream(spark.sql("select 1 as a, 2 as A")).key_by("a")
+    with pytest.raises(IllegalArgumentError, match=r"of one name, 'n', 'n'"):
+        DataStream(frame).key_by("key").process(Waits(), schema="n int, n int")
+
+
+def test_names_that_spark_takes_for_fields(spark: SparkSession) -> None:
+    with pytest.raises(IllegalArgumentError, match=r"a column 'a\.b'.*withColumnRenamed"):
+        DataStream(spark.sql("select 1 as `a.b`"))

@@ -1,0 +1,69 @@
+"""What to write here for the methods that PyFlink's streams have and these have not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from flinkish.common.names import did_you_mean
+
+__all__ = ["PortingHints"]
+
+_ROWS = (
+    "columns are Spark's work: DataStream(df.select(...)) before the operators, or "
+    "stream.to_df().select(...) after them; with keys, a KeyedProcessFunction yields any number of "
+    "rows for each"
+)
+_SINK = (
+    "write what to_df() gives: stream.to_df().writeStream.format(...)"
+    ".option('checkpointLocation', ...).start()"
+)
+_RUN = (
+    "a query runs from stream.to_df().writeStream...start() on; a batch one from an action, such "
+    "as stream.to_df().collect()"
+)
+_PLACE = "Spark spreads the rows: stream.to_df().repartition(...), then DataStream(df) again"
+_OPTION = "it is an argument of the operator: process(..., {}=...)"
+_AGGREGATE = "use reduce(lambda one, other: ...) here, or window(...).aggregate({}('column'))"
+
+_HINTS = {
+    **dict.fromkeys(("map", "flat_map", "project"), _ROWS),
+    "filter": _ROWS.replace("select", "where"),
+    "union": "DataStream(df.union(other_df)) has the rows of both",
+    **dict.fromkeys(("add_sink", "sink_to", "print"), _SINK),
+    **dict.fromkeys(("execute", "execute_async", "execute_and_collect"), _RUN),
+    **dict.fromkeys(
+        ("rebalance", "rescale", "shuffle", "forward", "partition_custom", "broadcast_all"), _PLACE
+    ),
+    "set_parallelism": "tasks are as many as spark.sql.shuffle.partitions says",
+    "set_max_parallelism": _OPTION.format("max_parallelism"),
+    "uid": _OPTION.format("uid"),
+    "name": _OPTION.format("uid"),
+    **dict.fromkeys(
+        ("start_new_chain", "disable_chaining", "slot_sharing_group", "set_buffer_timeout"),
+        "there is nothing to set: Spark plans the stages of a query",
+    ),
+    "sum": _AGGREGATE.format("Sum"),
+    "min": _AGGREGATE.format("Min"),
+    "max": _AGGREGATE.format("Max"),
+    "process": "process needs keys here, as timers and state do: stream.key_by(...).process(...)",
+    "window": "window needs keys: stream.key_by(...).window(...), or window_all without",
+    "count_window": "count_window needs keys: stream.key_by(...).count_window(...)",
+    "get_side_output": "side outputs are those of what process, window or a join returned",
+    "get_execution_environment": "there is none: a SparkSession is the environment",
+}
+
+
+class PortingHints:
+    """A stream whose AttributeError says the way here."""
+
+    # Type checkers are to go on refusing what is not there.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            kind = type(self)
+            hint = _HINTS.get(name)
+            known = (one for one in dir(kind) if not one.startswith("_"))
+            said = f": {hint}" if hint else did_you_mean(name, known)
+            raise AttributeError(
+                f"{kind.__name__!r} object has no attribute {name!r}{said}", name=name, obj=self
+            )

@@ -17,8 +17,16 @@ class ImportTime:
     def timeraw_spark(self) -> str:
         return "import flinkish.spark"
 
+    def timeraw_keyed_worker(self) -> str:
+        """What a Spark worker imports to pack rows and to run a keyed function on them."""
+        return "import pyspark.worker, flinkish.spark.processor, flinkish.spark.packing"
+
     def timeraw_dependencies(self) -> str:
         return "import numpy, pyarrow"
 
     def timeraw_dependencies_spark(self) -> str:
         return "import numpy, pyarrow, pandas, pyspark.sql"
+
+    def timeraw_dependencies_worker(self) -> str:
+        """What Spark's own worker imports, and the libraries that it needs for columns."""
+        return "import pyspark.worker, pyspark.sql.streaming, numpy, pyarrow.compute"

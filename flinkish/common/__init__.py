@@ -5,27 +5,65 @@ Uses: ``_core``, for rows.
 Must not: read a clock, start a thread, or know Spark.
 """
 
-from flinkish.common.durations import Duration, DurationLike, Instant, Time, to_millis
-from flinkish.common.elements import (
-    MAX_TIMESTAMP,
-    MIN_TIMESTAMP,
-    CancelCheckpointMarker,
-    CheckpointBarrier,
-    LatencyMarker,
-    StreamElement,
-    StreamRecord,
-    Watermark,
-    WatermarkStatus,
-)
-from flinkish.common.output_tag import OutputTag
-from flinkish.common.restart_strategy import RestartStrategies
-from flinkish.common.row import Row, RowKind
-from flinkish.common.typeinfo import TypeInformation, Types
-from flinkish.common.watermark_strategy import (
-    TimestampAssigner,
-    WatermarkGenerator,
-    WatermarkStrategy,
-)
+from typing import TYPE_CHECKING
+
+from flinkish.common.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from flinkish.common.durations import Duration, DurationLike, Instant, Time, to_millis
+    from flinkish.common.elements import (
+        MAX_TIMESTAMP,
+        MIN_TIMESTAMP,
+        CancelCheckpointMarker,
+        CheckpointBarrier,
+        LatencyMarker,
+        StreamElement,
+        StreamRecord,
+        Watermark,
+        WatermarkStatus,
+    )
+    from flinkish.common.output_tag import OutputTag
+    from flinkish.common.restart_strategy import RestartStrategies
+    from flinkish.common.row import Row, RowKind
+    from flinkish.common.typeinfo import TypeInformation, Types
+    from flinkish.common.watermark_strategy import (
+        TimestampAssigner,
+        WatermarkGenerator,
+        WatermarkStrategy,
+    )
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "flinkish.common.durations": (
+                "Duration",
+                "DurationLike",
+                "Instant",
+                "Time",
+                "to_millis",
+            ),
+            "flinkish.common.elements": (
+                "MAX_TIMESTAMP",
+                "MIN_TIMESTAMP",
+                "CancelCheckpointMarker",
+                "CheckpointBarrier",
+                "LatencyMarker",
+                "StreamElement",
+                "StreamRecord",
+                "Watermark",
+                "WatermarkStatus",
+            ),
+            "flinkish.common.output_tag": ("OutputTag",),
+            "flinkish.common.restart_strategy": ("RestartStrategies",),
+            "flinkish.common.row": ("Row", "RowKind"),
+            "flinkish.common.typeinfo": ("TypeInformation", "Types"),
+            "flinkish.common.watermark_strategy": (
+                "TimestampAssigner",
+                "WatermarkGenerator",
+                "WatermarkStrategy",
+            ),
+        },
+    )
 
 __all__ = [
     "MAX_TIMESTAMP",

@@ -6,35 +6,91 @@ asked for.
 Must not: define anything.
 """
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
-from flinkish.common.output_tag import OutputTag
-from flinkish.datastream.functions import (
-    AggregateFunction,
-    AllWindowFunction,
-    AsyncFunction,
-    AsyncRetryPredicate,
-    AsyncRetryStrategy,
-    BroadcastProcessFunction,
-    CoProcessFunction,
-    FilterFunction,
-    FlatMapFunction,
-    KeyedBroadcastProcessFunction,
-    KeyedCoProcessFunction,
-    KeyedProcessFunction,
-    KeySelector,
-    MapFunction,
-    ProcessAllWindowFunction,
-    ProcessFunction,
-    ProcessJoinFunction,
-    ProcessWindowFunction,
-    ReduceFunction,
-    RuntimeContext,
-    WindowFunction,
-)
-from flinkish.time.domain import TimeDomain
-from flinkish.time.timer_service import TimerService
+from flinkish.common.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from flinkish.common.output_tag import OutputTag
+    from flinkish.functions.async_function import AsyncFunction
+    from flinkish.functions.async_retry import AsyncRetryPredicate, AsyncRetryStrategy
+    from flinkish.functions.base import (
+        AggregateFunction,
+        FilterFunction,
+        FlatMapFunction,
+        KeySelector,
+        MapFunction,
+        ReduceFunction,
+    )
+    from flinkish.functions.broadcast import BroadcastProcessFunction, KeyedBroadcastProcessFunction
+    from flinkish.functions.join import ProcessJoinFunction
+    from flinkish.functions.process import (
+        CoProcessFunction,
+        KeyedCoProcessFunction,
+        KeyedProcessFunction,
+        ProcessFunction,
+    )
+    from flinkish.functions.runtime_context import RuntimeContext
+    from flinkish.functions.window import (
+        AllWindowFunction,
+        ProcessAllWindowFunction,
+        ProcessWindowFunction,
+        WindowFunction,
+    )
+    from flinkish.spark.async_data_stream import AsyncDataStream as AsyncDataStream
+    from flinkish.spark.broadcast_streams import (
+        BroadcastConnectedStream as BroadcastConnectedStream,
+    )
+    from flinkish.spark.broadcast_streams import BroadcastStream as BroadcastStream
+    from flinkish.spark.connected_streams import ConnectedStreams as ConnectedStreams
+    from flinkish.spark.data_stream import DataStream as DataStream
+    from flinkish.spark.data_stream import KeyedStream as KeyedStream
+    from flinkish.spark.windowed_stream import WindowedStream as WindowedStream
+    from flinkish.time.domain import TimeDomain
+    from flinkish.time.timer_service import TimerService
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "flinkish.common.output_tag": ("OutputTag",),
+            "flinkish.functions.async_function": ("AsyncFunction",),
+            "flinkish.functions.async_retry": ("AsyncRetryPredicate", "AsyncRetryStrategy"),
+            "flinkish.functions.base": (
+                "AggregateFunction",
+                "FilterFunction",
+                "FlatMapFunction",
+                "KeySelector",
+                "MapFunction",
+                "ReduceFunction",
+            ),
+            "flinkish.functions.broadcast": (
+                "BroadcastProcessFunction",
+                "KeyedBroadcastProcessFunction",
+            ),
+            "flinkish.functions.join": ("ProcessJoinFunction",),
+            "flinkish.functions.process": (
+                "CoProcessFunction",
+                "KeyedCoProcessFunction",
+                "KeyedProcessFunction",
+                "ProcessFunction",
+            ),
+            "flinkish.functions.runtime_context": ("RuntimeContext",),
+            "flinkish.functions.window": (
+                "AllWindowFunction",
+                "ProcessAllWindowFunction",
+                "ProcessWindowFunction",
+                "WindowFunction",
+            ),
+            "flinkish.time.domain": ("TimeDomain",),
+            "flinkish.time.timer_service": ("TimerService",),
+            # Streams need pyspark; functions do not, so `__all__` has no streams.
+            "flinkish.spark.async_data_stream": ("AsyncDataStream",),
+            "flinkish.spark.broadcast_streams": ("BroadcastConnectedStream", "BroadcastStream"),
+            "flinkish.spark.connected_streams": ("ConnectedStreams",),
+            "flinkish.spark.data_stream": ("DataStream", "KeyedStream"),
+            "flinkish.spark.windowed_stream": ("WindowedStream",),
+        },
+    )
 
 __all__ = [
     "AggregateFunction",
@@ -62,24 +118,3 @@ __all__ = [
     "TimerService",
     "WindowFunction",
 ]
-
-# Streams need pyspark; functions do not, and must be importable without it.
-_STREAMS = (
-    "AsyncDataStream",
-    "BroadcastConnectedStream",
-    "BroadcastStream",
-    "ConnectedStreams",
-    "DataStream",
-    "KeyedStream",
-    "WindowedStream",
-)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _STREAMS:
-        return getattr(import_module("flinkish.spark"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted((*globals(), *_STREAMS))

@@ -1,15 +1,14 @@
 """PyFlink's module of asynchronous calls; it loads pyspark when the name is asked for."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from flinkish.common.lazy import lazy_names
 
 if TYPE_CHECKING:
     from flinkish.spark.async_data_stream import AsyncDataStream
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__, {"flinkish.spark.async_data_stream": ("AsyncDataStream",)}
+    )
 
 __all__ = ["AsyncDataStream"]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "AsyncDataStream":
-        return getattr(import_module("flinkish.spark"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

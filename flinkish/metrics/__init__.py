@@ -5,7 +5,20 @@ Uses: ``common``.
 Must not: send anything anywhere; whoever runs an operator takes its snapshots.
 """
 
-from flinkish.metrics.group import MetricGroup
-from flinkish.metrics.metrics import Counter, Distribution, Gauge, Meter, Metric
+from typing import TYPE_CHECKING
+
+from flinkish.common.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from flinkish.metrics.group import MetricGroup
+    from flinkish.metrics.metrics import Counter, Distribution, Gauge, Meter, Metric
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "flinkish.metrics.group": ("MetricGroup",),
+            "flinkish.metrics.metrics": ("Counter", "Distribution", "Gauge", "Meter", "Metric"),
+        },
+    )
 
 __all__ = ["Counter", "Distribution", "Gauge", "Meter", "Metric", "MetricGroup"]

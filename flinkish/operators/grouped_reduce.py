@@ -1,17 +1,15 @@
-"""The operator that reduces the elements of each key to one that rolls on."""
+"""The function that reduces the elements of each key to one that rolls on."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from flinkish.common.elements import MAX_TIMESTAMP
-from flinkish.functions.base import ReduceFunction
 from flinkish.functions.process import KeyedProcessFunction
 from flinkish.functions.runtime_context import RuntimeContext
-from flinkish.operators.keyed_process import KeyedProcessOperator
 from flinkish.state.descriptors import ValueStateDescriptor, as_reduce
 
-__all__ = ["GroupedReduce", "StreamGroupedReduceOperator"]
+__all__ = ["GroupedReduce"]
 
 
 class GroupedReduce(KeyedProcessFunction):
@@ -48,10 +46,3 @@ class GroupedReduce(KeyedProcessFunction):
     def close(self) -> None:
         """Close the ReduceFunction."""
         self.function.close()
-
-
-class StreamGroupedReduceOperator(KeyedProcessOperator):
-    """Reduces the elements of each key; see `GroupedReduce`."""
-
-    def __init__(self, function: ReduceFunction, *, only_last: bool = False) -> None:
-        super().__init__(GroupedReduce(function, only_last=only_last))

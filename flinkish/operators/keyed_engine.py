@@ -17,11 +17,8 @@ from flinkish.operators.base import LifeCycle, OperatorEnvironment, Output
 from flinkish.operators.keyed import KeyedOperator
 from flinkish.operators.outputs import emit_taken
 from flinkish.time.internal_timer_service import ProcessingTimeHead, merge_services
-from flinkish.time.timer_service import TimerService
 
 __all__ = ["KeyedEngineOperator"]
-
-TimerService.register(KeyedTimerService)
 
 _NO_CLOCK = (
     "this operator was set up without a processing-time service, so nothing would call its "

@@ -6,22 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from flinkish._core.keyed_process import (
-    KeyedContext,
     KeyedProcess,
-    KeyedTimerContext,
     KeyedTimerService,
 )
 from flinkish.common.methods import require_methods
 from flinkish.common.output_tag import OutputTag
+from flinkish.functions.base import ReduceFunction
 from flinkish.functions.process import KeyedProcessFunction
+from flinkish.operators.grouped_reduce import GroupedReduce
 from flinkish.operators.keyed_engine import KeyedEngineOperator
 from flinkish.time.domain import TimeDomain
 from flinkish.time.namespaces import VOID_NAMESPACE
 
-__all__ = ["KeyedProcessOperator"]
-
-KeyedProcessFunction.Context.register(KeyedContext)
-KeyedProcessFunction.OnTimerContext.register(KeyedTimerContext)
+__all__ = ["KeyedProcessOperator", "StreamGroupedReduceOperator"]
 
 
 class KeyedProcessOperator(KeyedEngineOperator):
@@ -59,3 +56,10 @@ class KeyedProcessOperator(KeyedEngineOperator):
             TimeDomain.EVENT_TIME,
             TimeDomain.PROCESSING_TIME,
         )
+
+
+class StreamGroupedReduceOperator(KeyedProcessOperator):
+    """Reduces the elements of each key; see `GroupedReduce`."""
+
+    def __init__(self, function: ReduceFunction, *, only_last: bool = False) -> None:
+        super().__init__(GroupedReduce(function, only_last=only_last))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
+from flinkish._core.keyed_process import KeyedContext, KeyedTimerContext, KeyedTimerService
 from flinkish._core.keyed_state import (
     AggregatingCell,
     ListCell,
@@ -19,6 +20,7 @@ from flinkish.common.errors import (
     SerializationError,
     UnsupportedOperationError,
 )
+from flinkish.functions.process import KeyedCoProcessFunction, KeyedProcessFunction
 from flinkish.functions.runtime_context import RuntimeContext
 from flinkish.metrics import MetricGroup
 from flinkish.state.api import AggregatingState, ListState, MapState, ReducingState, ValueState
@@ -31,15 +33,21 @@ from flinkish.state.descriptors import (
     StateDescriptor,
     ValueStateDescriptor,
 )
+from flinkish.time.timer_service import TimerService
 
 __all__ = ["KeyedRuntimeContext", "TaskRuntimeContext"]
 
-# So that isinstance(state, ValueState) holds for what functions get.
+# So that isinstance(state, ValueState) holds for what functions get, and the same for contexts.
+# All of it here, since whatever runs a function makes its runtime context first.
 ValueState.register(ValueCell)
 ListState.register(ListCell)
 MapState.register(MapCell)
 ReducingState.register(ReducingCell)
 AggregatingState.register(AggregatingCell)
+TimerService.register(KeyedTimerService)
+for _function in (KeyedProcessFunction, KeyedCoProcessFunction):
+    _function.Context.register(KeyedContext)
+    _function.OnTimerContext.register(KeyedTimerContext)
 
 
 class TaskRuntimeContext(RuntimeContext):

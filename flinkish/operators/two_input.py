@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from flinkish._core.keyed_process import (
-    KeyedContext,
     KeyedProcess,
-    KeyedTimerContext,
     KeyedTimerService,
 )
 from flinkish.common.elements import MIN_TIMESTAMP, StreamRecord, Watermark
@@ -22,9 +20,6 @@ from flinkish.time.domain import TimeDomain
 from flinkish.time.namespaces import VOID_NAMESPACE
 
 __all__ = ["CombinedWatermark", "KeyedCoProcessOperator", "KeyedTwoInputOperator", "check_function"]
-
-KeyedCoProcessFunction.Context.register(KeyedContext)
-KeyedCoProcessFunction.OnTimerContext.register(KeyedTimerContext)
 
 
 class CombinedWatermark:

@@ -7,26 +7,53 @@ Uses: every room above it; the only one that imports pyspark.
 Must not: keep anything alive across a fork, or count as committed what Spark has not committed.
 """
 
+from typing import TYPE_CHECKING
+
 from flinkish.common.errors import MissingDependencyError
+from flinkish.common.lazy import lazy_names
 
 try:
     import pyspark  # noqa: F401
 except ImportError as error:
     raise MissingDependencyError.of("pyspark", feature="flinkish.spark", extra="spark") from error
 
-from flinkish.spark.async_context import idempotency_key
-from flinkish.spark.async_data_stream import AsyncDataStream
-from flinkish.spark.async_map import async_map
-from flinkish.spark.broadcast_streams import BroadcastConnectedStream, BroadcastStream
-from flinkish.spark.connected_streams import ConnectedStreams, IntervalJoin, IntervalJoined
-from flinkish.spark.control_plane import ControlPlane
-from flinkish.spark.data_stream import DataStream, KeyedStream, ProcessedStream
-from flinkish.spark.limits import Adaptive, Concurrency, Rate
-from flinkish.spark.plan import StateSettings
-from flinkish.spark.session import SETTINGS, configure
-from flinkish.spark.source import register_source
-from flinkish.spark.tasks import TaskResults, run_task
-from flinkish.spark.windowed_stream import WindowedStream
+if TYPE_CHECKING:
+    from flinkish.spark.async_context import idempotency_key
+    from flinkish.spark.async_data_stream import AsyncDataStream
+    from flinkish.spark.async_mapping import async_map
+    from flinkish.spark.broadcast_streams import BroadcastConnectedStream, BroadcastStream
+    from flinkish.spark.connected_streams import ConnectedStreams, IntervalJoin, IntervalJoined
+    from flinkish.spark.control_plane import ControlPlane
+    from flinkish.spark.data_stream import DataStream, KeyedStream, ProcessedStream
+    from flinkish.spark.limits import Adaptive, Concurrency, Rate
+    from flinkish.spark.plan import StateSettings
+    from flinkish.spark.session import SETTINGS, configure
+    from flinkish.spark.source import register_source
+    from flinkish.spark.tasks import TaskResults, run_task
+    from flinkish.spark.windowed_stream import WindowedStream
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "flinkish.spark.async_context": ("idempotency_key",),
+            "flinkish.spark.async_data_stream": ("AsyncDataStream",),
+            "flinkish.spark.async_mapping": ("async_map",),
+            "flinkish.spark.broadcast_streams": ("BroadcastConnectedStream", "BroadcastStream"),
+            "flinkish.spark.connected_streams": (
+                "ConnectedStreams",
+                "IntervalJoin",
+                "IntervalJoined",
+            ),
+            "flinkish.spark.control_plane": ("ControlPlane",),
+            "flinkish.spark.data_stream": ("DataStream", "KeyedStream", "ProcessedStream"),
+            "flinkish.spark.limits": ("Adaptive", "Concurrency", "Rate"),
+            "flinkish.spark.plan": ("StateSettings",),
+            "flinkish.spark.session": ("SETTINGS", "configure"),
+            "flinkish.spark.source": ("register_source",),
+            "flinkish.spark.tasks": ("TaskResults", "run_task"),
+            "flinkish.spark.windowed_stream": ("WindowedStream",),
+        },
+    )
 
 __all__ = [
     "SETTINGS",

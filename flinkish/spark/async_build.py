@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import os
-import secrets
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
-from flinkish.common.durations import DurationLike
 from flinkish.common.errors import IllegalArgumentError, UnknownColumnError
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import PickledBytesTypeInfo, TypeInformation
-from flinkish.functions import AsyncRetryStrategy
 from flinkish.operators.async_invokers import function_name
 from flinkish.spark.async_answers import COUNTERS, COUNTS_COLUMN, ERROR, OnError
-from flinkish.spark.async_context import KeyOf
-from flinkish.spark.async_layers import CallLayer
-from flinkish.spark.async_operator import AnswerBatchOperator, AnswerOperator, WarmUp
+from flinkish.spark.async_maker import MakeOperator
 from flinkish.spark.async_plan import AsyncPlan
 from flinkish.spark.async_stamps import Stamped
 from flinkish.spark.call_layers import ledger_layer
@@ -33,7 +28,7 @@ from flinkish.spark.schemas import output_schema, session_time_zone
 from flinkish.spark.task_plan import SideOutput
 from flinkish.spark.tasks import Schema, TaskResults
 
-__all__ = ["Batches", "MakeOperator", "call_rows", "name_of", "with_ledger"]
+__all__ = ["call_rows", "name_of", "with_ledger"]
 
 _ERROR_COLUMN = StructField(
     ERROR,
@@ -46,54 +41,6 @@ _ERROR_COLUMN = StructField(
     ),
 )
 _COUNTS = StructType([StructField(name, LongType()) for name in COUNTERS])
-
-
-@dataclass(frozen=True)
-class Batches:
-    """How many rows make a call, and how long the first of them waits."""
-
-    size: int
-    timeout: DurationLike | None
-    adaptive: bool
-
-
-@dataclass(frozen=True)
-class MakeOperator:
-    """Makes the operator, in the worker."""
-
-    fn: Any
-    mode: str
-    capacity: int
-    timeout: DurationLike | None
-    retry: AsyncRetryStrategy | None
-    on_failure: Callable[[Any, BaseException, int], Any] | None
-    batches: Batches | None = None
-    key_of: KeyOf | None = None
-    warmup: int = 0
-    layers: tuple[CallLayer, ...] = ()
-    definition: str = field(default_factory=lambda: secrets.token_hex(16))
-
-    def __call__(self) -> AnswerOperator:
-        """The operator."""
-        settings: dict[str, Any] = {
-            "capacity": self.capacity,
-            "timeout": self.timeout,
-            "retry": self.retry,
-            "on_failure": self.on_failure,
-            "key_of": self.key_of,
-            "layers": self.layers,
-            "warm_up": WarmUp(self.definition, self.warmup) if self.warmup else None,
-        }
-        if self.batches is None:
-            return AnswerOperator(self.fn, mode=self.mode, read_ahead=None, **settings)
-        batches = self.batches
-        return AnswerBatchOperator(
-            self.fn,
-            batch_size=batches.size,
-            batch_timeout=batches.timeout,
-            adaptive=batches.adaptive,
-            **settings,
-        )
 
 
 def with_ledger(

@@ -7,7 +7,8 @@ from typing import Any
 from flinkish.common.durations import DurationLike
 from flinkish.common.errors import ArgumentTypeError
 from flinkish.functions import AsyncRetryStrategy
-from flinkish.spark.async_build import MakeOperator, call_rows, name_of
+from flinkish.spark.async_build import call_rows, name_of
+from flinkish.spark.async_maker import MakeOperator
 from flinkish.spark.async_stamps import Stamped
 from flinkish.spark.data_stream import DataStream
 from flinkish.spark.plan import EVENT_TIME, PHASE

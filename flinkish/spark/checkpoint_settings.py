@@ -14,8 +14,6 @@ from typing import Any
 from flinkish._core.codec import CorruptFrame, NewerFrame, seal, unseal
 from flinkish.common.errors import IncompatibleStateError
 from flinkish.common.formats import WRITER, newer_format, writer
-from flinkish.functions.aggregates import BuiltInAggregate, BuiltInAggregates
-from flinkish.operators.broadcast import KeyedBroadcast, NonKeyedBroadcast
 from flinkish.operators.grouped_reduce import GroupedReduce
 from flinkish.spark.group_state import HEAD, corrupt_state
 from flinkish.spark.key_widening import same_keys, shown_keys, widening
@@ -97,17 +95,18 @@ def _operator(plan: OperatorPlan) -> str:
         return "windows, row by row"
     if plan.join is not None:
         return "interval join"
-    for kind, name in _FUNCTIONS.items():
-        if isinstance(plan.function, kind):
-            return name
-    return "process" if plan.second is None else "process of connected streams"
+    if isinstance(plan.function, GroupedReduce):
+        return "reduce"
+    if plan.second is None:
+        return "process"
+    # Not for the many operators with one input, which never run a broadcast.
+    from flinkish.operators.broadcast import KeyedBroadcast, NonKeyedBroadcast
 
-
-_FUNCTIONS: dict[type, str] = {
-    KeyedBroadcast: "keyed broadcast",
-    NonKeyedBroadcast: "broadcast",
-    GroupedReduce: "reduce",
-}
+    if isinstance(plan.function, KeyedBroadcast):
+        return "keyed broadcast"
+    if isinstance(plan.function, NonKeyedBroadcast):
+        return "broadcast"
+    return "process of connected streams"
 
 
 def _windows(plan: OperatorPlan) -> str | None:
@@ -122,12 +121,16 @@ def _windows(plan: OperatorPlan) -> str | None:
 
 
 def _aggregates(plan: OperatorPlan) -> list[str] | None:
-    found: tuple[BuiltInAggregate, ...] | None = None
     if plan.vector is not None:
-        found = tuple(plan.vector.aggregates)
-    elif plan.window is not None and isinstance(plan.window.fold, BuiltInAggregates):
+        found = plan.vector.aggregates
+    elif plan.window is not None:
+        # Not for the many operators without windows, which never aggregate.
+        from flinkish.functions.aggregates import BuiltInAggregates
+
+        if not isinstance(plan.window.fold, BuiltInAggregates):
+            return None
         found = tuple(plan.window.fold.aggregates)
-    if found is None:
+    else:
         return None
     # Without the names of the results, which may change.
     return [

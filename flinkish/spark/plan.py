@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import IllegalArgumentError
 from flinkish.common.typeinfo import TypeInformation
-from flinkish.operators.broadcast import Broadcast
-from flinkish.operators.interval_join import JoinDefinition
-from flinkish.operators.window_definition import WindowDefinition
-from flinkish.spark.control_plane import PlaneHandle
-from flinkish.spark.vector_plan import VectorPlan
+
+if TYPE_CHECKING:  # a worker loads the parts that its own plan has, when it unpickles them
+    from flinkish.operators.interval_join import JoinDefinition
+    from flinkish.operators.window_definition import WindowDefinition
+    from flinkish.spark.control_plane import PlaneHandle
+    from flinkish.spark.vector_plan import VectorPlan
 
 __all__ = [
     "AFTER_WATERMARK",
@@ -134,9 +135,15 @@ class OperatorPlan:
             return "vectorised windows"
         if self.window is not None:
             return self.window.name
-        if isinstance(self.function, Broadcast):
-            return type(self.function.function).__name__
-        return type(self.function if self.join is None else self.join.function).__name__
+        if self.join is not None:
+            return type(self.join.function).__name__
+        if self.second is not None:
+            # Not for the many operators with one input, which never run a broadcast.
+            from flinkish.operators.broadcast import Broadcast
+
+            if isinstance(self.function, Broadcast):
+                return type(self.function.function).__name__
+        return type(self.function).__name__
 
     @property
     def timed(self) -> bool:

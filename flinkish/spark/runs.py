@@ -5,19 +5,25 @@ from __future__ import annotations
 from flinkish._core.state_table import StateTable
 from flinkish.spark.operator_run import OperatorRun
 from flinkish.spark.plan import OperatorPlan
-from flinkish.spark.two_inputs import TwoInputRun
-from flinkish.spark.vector_run import VectorRun
-from flinkish.spark.window_run import WindowRun
 
 __all__ = ["open_run"]
 
 
 def open_run(plan: OperatorPlan, table: StateTable | None = None) -> OperatorRun:
-    """The run of a plan in this task, its functions opened."""
+    """The run of a plan in this task, its functions opened.
+
+    Each run has engines of its own, so a worker loads only the one that its plan asks for.
+    """
     if plan.vector is not None:
+        from flinkish.spark.vector_run import VectorRun
+
         return VectorRun(plan, table)
     if plan.window is not None:
+        from flinkish.spark.window_run import WindowRun
+
         return WindowRun(plan, table)
     if plan.second is not None:
+        from flinkish.spark.two_inputs import TwoInputRun
+
         return TwoInputRun(plan, table)
     return OperatorRun(plan, table)

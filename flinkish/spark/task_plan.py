@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
-from flinkish.operators import StreamOperator
-from flinkish.spark.control_plane import PlaneHandle
 from flinkish.spark.task_encoders import Encoder, RowEncoder, StructEncoder
+
+if TYPE_CHECKING:  # a worker loads the parts that its own plan has, when it unpickles them
+    from flinkish.operators import StreamOperator
+    from flinkish.spark.control_plane import PlaneHandle
 
 __all__ = ["MAIN_COLUMN", "SideOutput", "TaskPlan", "side_column"]
 

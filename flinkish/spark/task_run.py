@@ -29,7 +29,6 @@ from pyspark import TaskContext
 from flinkish.common.errors import RejectedExecutionError
 from flinkish.common.notes import add_note, shortened, spell_out_notes
 from flinkish.operators import OperatorEnvironment
-from flinkish.spark.control_plane.attached import run_attached
 from flinkish.spark.task_input import BatchReader, RowInput
 from flinkish.spark.task_output import TaskOutput
 from flinkish.spark.task_plan import TaskPlan
@@ -88,6 +87,8 @@ def task_function(plan: TaskPlan) -> Callable[[Batches], Batches]:
         if plan.control_plane is None:
             yield from SparkTask(plan, batches, subtask).run()
             return
+        # Not for the many tasks without a control plane, which need nothing of rpc.
+        from flinkish.spark.control_plane.attached import run_attached
 
         def make(batches: Batches) -> SparkTask:
             return SparkTask(plan, batches, subtask)

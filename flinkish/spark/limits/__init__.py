@@ -5,6 +5,15 @@ Uses: ``common``.
 Must not: ask anybody for a permit while a call waits, if it could have asked before.
 """
 
-from flinkish.spark.limits.rate import Adaptive, Concurrency, Rate
+from typing import TYPE_CHECKING
+
+from flinkish.common.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from flinkish.spark.limits.rate import Adaptive, Concurrency, Rate
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__, {"flinkish.spark.limits.rate": ("Adaptive", "Concurrency", "Rate")}
+    )
 
 __all__ = ["Adaptive", "Concurrency", "Rate"]

@@ -22,7 +22,20 @@ Invariants:
   T5  Removing a published table is always allowed: it costs a rebuild, never a result.
 """
 
-from flinkish.spark.tables.files import TableFiles, new_nonce
-from flinkish.spark.tables.private import PrivateTable, state_name
+from typing import TYPE_CHECKING
+
+from flinkish.common.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from flinkish.spark.tables.files import TableFiles, new_nonce
+    from flinkish.spark.tables.private import PrivateTable, state_name
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "flinkish.spark.tables.files": ("TableFiles", "new_nonce"),
+            "flinkish.spark.tables.private": ("PrivateTable", "state_name"),
+        },
+    )
 
 __all__ = ["PrivateTable", "TableFiles", "new_nonce", "state_name"]

@@ -13,8 +13,9 @@ from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
 from flinkish.common.output_tag import OutputTag
 from flinkish.functions import AsyncRetryStrategy
 from flinkish.spark.async_answers import OnError, keep_failure
-from flinkish.spark.async_build import Batches, MakeOperator, call_rows, name_of, with_ledger
+from flinkish.spark.async_build import call_rows, name_of, with_ledger
 from flinkish.spark.async_context import KeyOf, key_maker
+from flinkish.spark.async_maker import Batches, MakeOperator
 from flinkish.spark.call_layers import limit_layers
 from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.ledger import function_version

@@ -1,0 +1,44 @@
+"""Names of a package whose modules load when a name is first asked for (PEP 562)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from typing import Any
+
+__all__ = ["lazy_names"]
+
+
+def lazy_names(
+    package: str, modules: Mapping[str, Iterable[str]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package that has these names from these modules.
+
+    The package imports the same names under ``TYPE_CHECKING``, since type checkers and editors
+    read source text alone, and calls this in the ``else``, since they would take a
+    ``__getattr__`` to have any name at all.
+
+    Any number of threads may ask for a name first.  The lock of a module's import lets one of
+    them run the module; the others wait and store the same object under the same name once more.
+
+    No name may be that of a submodule: the import of a submodule binds its name in the package,
+    after which nothing asks here.
+    """
+    homes = {name: module for module, names in modules.items() for name in names}
+    bound = vars(sys.modules[package])
+
+    def __getattr__(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(
+                f"module {package!r} has no attribute {name!r}",
+                name=name,
+                obj=sys.modules[package],
+            )
+        value = bound[name] = getattr(import_module(homes[name]), name)
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*bound, *homes})
+
+    return __getattr__, __dir__

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
@@ -34,6 +33,9 @@ from flinkish.spark.task_encoders import RowEncoder
 from flinkish.spark.type_mapping import row_schema
 from flinkish.state.backend import KeyedStateBackend
 from flinkish.time.domain import TimeDomain
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["BLOCK", "NO_PROCESSING_TIME", "OperatorRun", "element_times"]
 

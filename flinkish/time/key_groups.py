@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from flinkish._core import key_groups as _floor
 from flinkish._core.object_hash import MissingKeyError
@@ -31,6 +30,9 @@ from flinkish.common.typeinfo import (
     TupleTypeInfo,
     TypeInformation,
 )
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = [
     "DEFAULT_LOWER_BOUND_MAX_PARALLELISM",

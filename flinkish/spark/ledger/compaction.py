@@ -11,6 +11,7 @@ import secrets
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import pyarrow as pa
 
@@ -41,7 +42,7 @@ class Compaction:
     segments_before: int
     segments_after: int
     results: int  # in the heir
-    duplicates: int  # left out
+    duplicates: int  # the same result of the same key: left out
     damaged: tuple[Damage, ...]
 
 
@@ -71,7 +72,11 @@ def compact(place: Place, kind: pa.DataType, idle_ms: int) -> Compaction:
 
 
 class _Merged:
-    """Collects small groups into large ones, each key once."""
+    """Collects small groups into large ones, each result of a key once.
+
+    Results of a key that differ are all kept, in their order: a `retry` of today may not take the
+    first of them, and the reader then goes on to the next, which was paid for, too.
+    """
 
     def __init__(self, file: pa.NativeFile) -> None:
         self.written = 0
@@ -86,10 +91,11 @@ class _Merged:
         """Take in a group."""
         fresh = []
         names = []
-        for row in range(len(results)):
+        for row, result in enumerate(results.to_pylist()):
             name = bytes(keys[row * KEY_BYTES : (row + 1) * KEY_BYTES])
-            if name not in self._seen:
-                self._seen.add(name)
+            seen = blake2b(name + repr(result).encode(), digest_size=16).digest()
+            if seen not in self._seen:
+                self._seen.add(seen)
                 fresh.append(row)
                 names.append(name)
         self.duplicates += len(results) - len(fresh)

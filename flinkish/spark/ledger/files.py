@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 
+from flinkish._core.codec import NewerFrame
 from flinkish.common.file_systems import file_system_of
+from flinkish.common.formats import newer_format
 
 __all__ = ["SUFFIX", "Place", "SegmentFile"]
 
@@ -71,9 +75,15 @@ class Place:
         self.file_system.create_dir(self.directory, recursive=True)
         return self.file_system.open_output_stream(f"{self.directory}/{name}")
 
-    def open(self, segment: SegmentFile) -> pa.NativeFile:
-        """A segment to read from."""
-        return self.file_system.open_input_file(segment.path)
+    @contextmanager
+    def open(self, segment: SegmentFile) -> Iterator[pa.NativeFile]:
+        """A segment to read from; IncompatibleStateError if a later flinkish wrote it."""
+        with self.file_system.open_input_file(segment.path) as file:
+            try:
+                yield file
+            except NewerFrame as error:
+                what = f"segment {segment.name} of the ledger at {self.path}"
+                raise newer_format(error, what) from error
 
     def rename(self, name: str, to: str) -> None:
         """Give a file of the directory another name."""

@@ -80,9 +80,9 @@ def test_a_retry_counts_once(spark: SparkSession, plane: fs.ControlPlane) -> Non
     assert frame.count() == 20
     # What was shown before the failure stands until it is exceeded.
     assert rows(plane, "failing") == {0: 10, 1: 20}
-    assert plane._call(lambda: plane._endpoint.ledger.counters._lines)[
-        "batch", "failing", 1
-    ].steps.popitem()[1] == {"rows": 10}
+    lines = plane._call(lambda: plane._endpoint.ledger.counters._lines)
+    ((_, step),) = lines["batch", "failing", 1].steps.items()
+    assert (step.counters, step.ended) == ({"rows": 10}, True)
 
 
 def test_a_worker_that_is_killed(spark: SparkSession, plane: fs.ControlPlane, later: Any) -> None:

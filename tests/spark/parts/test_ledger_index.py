@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,10 @@ class Reads:
         self.sizes: list[int] = []
         opened = Place.open
 
-        def counted(place: Place, segment: SegmentFile) -> Any:
-            return _Counted(opened(place, segment), self.sizes)
+        @contextmanager
+        def counted(place: Place, segment: SegmentFile) -> Iterator[_Counted]:
+            with opened(place, segment) as file:
+                yield _Counted(file, self.sizes)
 
         monkeypatch.setattr(Place, "open", counted)
 
@@ -41,12 +44,6 @@ class _Counted:
     def __init__(self, file: pa.NativeFile, sizes: list[int]) -> None:
         self._file = file
         self._sizes = sizes
-
-    def __enter__(self) -> _Counted:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._file.close()
 
     def size(self) -> int:
         return int(self._file.size())

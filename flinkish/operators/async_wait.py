@@ -33,7 +33,7 @@ from flinkish.common.errors import (
     UnsupportedOperationError,
 )
 from flinkish.common.futures import complete, shared_future
-from flinkish.common.notes import add_note, shortened
+from flinkish.common.notes import add_note, dated, shortened
 from flinkish.functions.async_retry import AsyncRetryStrategy
 from flinkish.mailbox import MailboxExecutor
 from flinkish.operators.async_calls import Arrivals, AsyncCall, results_of
@@ -349,7 +349,7 @@ class AsyncWaitOperator(StreamOperator):
         add_note(
             error,
             f"raised in {self._invoker.name} for {shortened(call.value)} of timestamp "
-            f"{call.timestamp}, attempt {call.attempt}, in "
+            f"{dated(call.timestamp)}, attempt {call.attempt}, in "
             f"{self.runtime_context.get_task_name_with_subtasks()}",
         )
 

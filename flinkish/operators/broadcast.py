@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from flinkish._core.keyed_process import KeyedContext, KeyedProcess, KeyedTimerService
 from flinkish._core.row_visits import visit_keys
 from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
+from flinkish.common.notes import dated
 from flinkish.common.output_tag import OutputTag
 from flinkish.functions.broadcast import (
     BroadcastProcessFunction,
@@ -285,7 +286,7 @@ class CoBroadcastWithNonKeyedOperator(_CoBroadcastOperator):
         self._broadcast.use_broadcast_row()
 
     def _whose_element(self) -> str:
-        return f"timestamp {self.engine.last_timestamp}"
+        return f"timestamp {dated(self.engine.last_timestamp)}"
 
 
 def _no_key(value: Any) -> NoReturn:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from flinkish._core.keyed_process import KeyedProcess, KeyedTimerService
 from flinkish.common.elements import StreamRecord, Watermark
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
-from flinkish.common.notes import add_note
+from flinkish.common.notes import add_note, dated
 from flinkish.operators.base import LifeCycle, OperatorEnvironment, Output
 from flinkish.operators.keyed import KeyedOperator
 from flinkish.operators.outputs import emit_taken
@@ -202,7 +202,7 @@ class KeyedEngineOperator(KeyedOperator):
 
     def _whose_element(self) -> str:
         """Key and timestamp of what the loop was at, for messages."""
-        return f"the key {self.engine.last_key!r}, timestamp {self.engine.last_timestamp}"
+        return f"the key {self.engine.last_key!r}, timestamp {dated(self.engine.last_timestamp)}"
 
     # --- the end
 

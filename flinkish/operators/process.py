@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 from flinkish.common.elements import MIN_TIMESTAMP, StreamRecord, Watermark
 from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
-from flinkish.common.notes import add_note
+from flinkish.common.notes import add_note, dated
 from flinkish.common.output_tag import OutputTag
 from flinkish.functions.process import ProcessFunction
 from flinkish.operators.base import (
@@ -129,7 +129,9 @@ class ProcessOperator(StreamOperator):
             self.function.close()
 
     def _explain(self, error: Exception, method: str) -> None:
-        when = "" if method == "open" else f" for an element of timestamp {self._context.time}"
+        when = (
+            "" if method == "open" else f" for an element of timestamp {dated(self._context.time)}"
+        )
         add_note(error, f"raised in {type(self.function).__name__}.{method}{when}")
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from flinkish.spark.connected_streams import ConnectedStreams, IntervalJoin, IntervalJoined
     from flinkish.spark.control_plane import ControlPlane
     from flinkish.spark.data_stream import DataStream, KeyedStream, ProcessedStream
+    from flinkish.spark.explained import explain_error
     from flinkish.spark.limits import Adaptive, Concurrency, Rate
     from flinkish.spark.plan import StateSettings
     from flinkish.spark.session import SETTINGS, configure
@@ -46,6 +47,7 @@ else:
             ),
             "flinkish.spark.control_plane": ("ControlPlane",),
             "flinkish.spark.data_stream": ("DataStream", "KeyedStream", "ProcessedStream"),
+            "flinkish.spark.explained": ("explain_error",),
             "flinkish.spark.limits": ("Adaptive", "Concurrency", "Rate"),
             "flinkish.spark.plan": ("StateSettings",),
             "flinkish.spark.session": ("SETTINGS", "configure"),
@@ -75,6 +77,7 @@ __all__ = [
     "WindowedStream",
     "async_map",
     "configure",
+    "explain_error",
     "idempotency_key",
     "register_source",
     "run_task",

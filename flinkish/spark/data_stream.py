@@ -28,6 +28,7 @@ from flinkish.spark.broadcast_streams import (
 from flinkish.spark.chosen_keys import chosen_keys
 from flinkish.spark.connected_streams import ConnectedStreams, IntervalJoin
 from flinkish.spark.control_plane import ControlPlane
+from flinkish.spark.explained import explain_error
 from flinkish.spark.given import check_frame, check_process_function
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.operator_results import OperatorResults, run_operator, take_output
@@ -35,11 +36,7 @@ from flinkish.spark.options import OperatorOptions, joined_names, plan_settings
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.plan import EVENT_TIME, MAIN, OperatorPlan, StateSettings
 from flinkish.spark.porting import PortingHints
-from flinkish.spark.schemas import (
-    check_names,
-    event_time_column,
-    output_schema,
-)
+from flinkish.spark.schemas import check_names, event_time_column, output_schema
 from flinkish.spark.windowed_stream import Declared, WindowedStream
 from flinkish.state.descriptors import MapStateDescriptor
 from flinkish.windowing import (
@@ -161,6 +158,11 @@ class DataStream(PortingHints):
     def explain(self) -> str:
         """How each operator runs, a line for each: row by row or by columns, and why."""
         return "\n".join(self._paths) or "no operator: the rows of a DataFrame"
+
+    def error(self, query: StreamingQuery) -> str | None:
+        """What `explain_error` makes of the error that ended a query; None if none has."""
+        error = query.exception()
+        return None if error is None else explain_error(error)
 
 
 class KeyedStream(PortingHints):

@@ -37,6 +37,8 @@ from flinkish.time.domain import TimeDomain
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from flinkish.spark.control_plane.task import TaskPlane
+
 __all__ = ["BLOCK", "NO_PROCESSING_TIME", "OperatorRun", "element_times"]
 
 BLOCK = 512  # rows
@@ -72,9 +74,11 @@ class OperatorRun:
         self._sides: dict[str, RowEncoder] = {}
         self._key_group = 0
         self._calls_before = 0
-        plane = plan.control_plane
-        self._task = None if plane is None else plane.task(plan.uid).open()
+        self._failing: str | None = None  # the element whose call raised
+        self._task: TaskPlane | None = None
         try:
+            if plan.control_plane is not None:
+                self._task = plan.control_plane.task(plan.uid).open()
             self._open(context)
         except BaseException as error:
             add_note(error, f"raised in {self._operator}, as it was opened")
@@ -134,7 +138,12 @@ class OperatorRun:
         """
         if self._task is not None:
             task, self._task = self._task, None
-            task.__exit__(None if error is None else type(error), error, None)
+            try:
+                task.__exit__(None if error is None else type(error), error, None)
+            except Exception as refused:
+                add_note(refused, f"raised in {self._operator}, as its task ended")
+                spell_out_notes(refused)
+                raise
 
     def __enter__(self) -> OperatorRun:
         return self
@@ -193,10 +202,12 @@ class OperatorRun:
         group = "" if key_group is None else f", key group {key_group}"
         where = f"raised in {self._operator}{group}"
         if self._calls() > self._calls_before:
-            engine = self.engine
+            # An output that does not fit may be of an element before the last.
+            which = f", element {self._failing}" if self._failing else ", or before it"
+            time = self.engine.last_timestamp  # none, too, of a call that has returned
+            at = "" if time is None else f", timestamp {dated(time)}"
             with suppress(ValueError):  # the key may be forgotten by now
-                at = dated(engine.last_timestamp)
-                where += f", for the key {engine.last_key!r}, timestamp {at}, or before it"
+                where += f", for the key {shortened(self.engine.last_key)}{at}{which}"
         add_note(error, where)
         spell_out_notes(error)
 
@@ -233,7 +244,7 @@ class OperatorRun:
         if self._plan.timed:
             times = element_times(batch)
         reader = RecordReader(batch.select(self._plan.schema.names))
-        # In blocks, so that the rows of one are still in the processor's cache when they are used.
+        # The rows of a block are still in the processor's cache when they are used.
         for start in range(0, len(rows), BLOCK):
             self.check()
             stop = min(start + BLOCK, len(rows))
@@ -249,9 +260,17 @@ class OperatorRun:
         inputs: np.ndarray | None = None,
     ) -> Iterator[Result]:
         """Hand some elements to the function."""
-        done = 0
-        while (done := self.engine.process_batch(values, rows, times, inputs, done)) < len(values):
-            yield from self.take_outputs(phase)
+        engine, done = self.engine, 0
+        while done < len(values):
+            seen = engine.processed
+            try:
+                after = engine.process_batch(values, rows, times, inputs, done)
+            except Exception:
+                if engine.processed > seen:
+                    self._failing = shortened(values[done + engine.processed - seen - 1])
+                raise
+            if (done := after) < len(values):
+                yield from self.take_outputs(phase)
 
     def key_rows(self, batch: pa.RecordBatch) -> np.ndarray:
         """The table's rows of the keys of a batch."""

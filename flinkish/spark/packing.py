@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from traceback import format_tb
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from flinkish._core.codec import pack_groups
 from flinkish._core.records import RecordReader, timestamps_ms
 from flinkish._core.values import pack_key
 from flinkish.common.errors import NullKeyError, TimestampError, UserFunctionError
+from flinkish.common.notes import add_note, spell_out_notes
 from flinkish.spark.placement import slot_of
 from flinkish.spark.plan import (
     AFTER_WATERMARK,
@@ -195,11 +197,16 @@ def _selected_keys(plan: OperatorPlan, batch: pa.RecordBatch) -> tuple[pa.Array,
                 NULL_KEY_GROUP if key is None else assign_to_key_group(key, plan.max_parallelism)
             )
         except Exception as error:
-            raise UserFunctionError(
+            failed = UserFunctionError(
                 f"the key selector of operator {plan.uid!r} failed on {row!r}: {error}",
                 function=plan.uid,
                 method="key_by",
-            ) from error
+            )
+            # Of a batch Spark gives the error alone, without its cause.
+            calls = "".join(format_tb(error.__traceback__)[1:])
+            add_note(failed, f"{calls}{type(error).__name__}: {error}")
+            spell_out_notes(failed)
+            raise failed from error
     return pa.array(encoded, pa.binary()), groups
 
 

@@ -193,7 +193,7 @@ class SparkTask(OneInputStreamTask):
 
     def _explain(self, error: BaseException) -> None:
         where = (
-            f"in task {self.name!r}, partition {self._subtask.partition}, "
+            f"raised in task {self.name!r}, partition {self._subtask.partition}, "
             f"attempt {self._subtask.attempt}"
         )
         last = self._rows.last_row()

@@ -233,7 +233,8 @@ def test_an_error_fails_the_task_and_the_queue_goes_on() -> None:
     [error] = stage.failures
     assert isinstance(error, KeyError)
     assert error.__notes__ == [
-        "raised in Manual.async_invoke for 1 of timestamp 0, attempt 1, in stage (2/4)"
+        "raised in Manual.async_invoke for 1 of timestamp 0 (1970-01-01 00:00:00+00:00), "
+        "attempt 1, in stage (2/4)"
     ]
 
 

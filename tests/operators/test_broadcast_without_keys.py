@@ -143,7 +143,8 @@ def test_what_is_refused() -> None:
     with pytest.raises(UnsupportedOperationError, match="process_broadcast_element") as caught:
         harness.process_element1(("write", 1), 5)
     assert caught.value.__notes__ == [
-        "raised in Rules.process_element for timestamp 5, of task "
+        "raised in Rules.process_element for timestamp 5 "
+        "(1970-01-01 00:00:00.005000+00:00), of task "
         "CoBroadcastWithNonKeyedOperator (1/1)"
     ]
     with pytest.raises(ArgumentTypeError, match="call key_by before connect"):

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from flinkish.common.errors import IllegalArgumentError, IllegalStateError
+from flinkish.common.notes import dated
 from flinkish.functions import KeyedProcessFunction
 from flinkish.operators import KeyedProcessOperator
 from flinkish.testing import KeyedOneInputStreamOperatorTestHarness
@@ -72,7 +73,7 @@ def test_errors_of_the_function_come_as_they_are_with_a_note(where: str, method:
     assert type(caught.value) is ZeroDivisionError
     assert f"Fails.{method}" in notes(caught.value)
     time = 5 if method == "process_element" else 10
-    assert (f"'the key', timestamp {time}," in notes(caught.value)) == (method != "open")
+    assert (f"'the key', timestamp {dated(time)}," in notes(caught.value)) == (method != "open")
     if where == "process_element":
         assert harness.extract_output_values() == ["before"], "what was yielded is not lost"
     harness.close()
@@ -93,7 +94,7 @@ def test_a_timestamp_is_that_of_the_call_that_failed() -> None:
     values = [("a", "put", 1), ("b", "fail", KeyError("b"))]
     with pytest.raises(KeyError) as caught:
         harness.operator.process_batch(values, [70, 80])
-    assert "'b', timestamp 80," in notes(caught.value)
+    assert "'b', timestamp 80 (1970-01-01 00:00:00.080000+00:00)," in notes(caught.value)
     with pytest.raises(KeyError) as caught:
         harness.process_element(("c", "fail", KeyError("c")))
     assert "'c', timestamp None," in notes(caught.value)

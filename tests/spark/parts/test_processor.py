@@ -74,7 +74,9 @@ def test_a_function_that_fails_is_closed(tmp_path: Path) -> None:
     assert failed.value.__notes__ == [
         "close() raised, too: OSError('there is nothing to close')",
         "raised in operator 'operator' (Failing), key group 0, for the key 'a', "
-        "timestamp 1000 (1970-01-01 00:00:01+00:00), or before it",
+        "timestamp 1000 (1970-01-01 00:00:01+00:00), "
+        "element Row(key='a', n=1, ts=datetime.datetime("
+        "1970, 1, 1, 0, 0, 1, tzinfo=datetime.timezone.utc))",
     ]
 
 

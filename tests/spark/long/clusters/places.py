@@ -9,15 +9,44 @@ import json
 import sys
 from pathlib import Path
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation
 
 import flinkish.spark as fs
 from tests.spark.async_functions import picky
+from tests.spark.explained_functions import Divides
 from tests.spark.functions import LATE, Silence
 from tests.spark.sessions import session
-from tests.spark.support import GROUPS, Source, start, timed
+from tests.spark.support import GROUPS, Source, iso, start, timed
 from tests.spark.task_operators import ODD, Split
 from tests.spark.traffic import OUT, SCHEMA
+
+
+def failures(source: Source) -> list[str]:
+    """What is said of a call, a batch and a stream that failed."""
+
+    def divided(rows: DataFrame) -> fs.ProcessedStream:
+        keyed = timed(rows).key_by("key")
+        return keyed.process(Divides(), "key string, n bigint", uid="shares")
+
+    folder = source.path.parent
+    zero = Source(source.spark, folder / "zero", source.schema)
+    zero.add([{"key": "a", "n": 0, "ts": iso(1000)}])
+    numbers = source.spark.range(3, 4).withColumnRenamed("id", "n")
+    stream = divided(zero.stream())
+    writer = stream.to_df().writeStream.format("noop").trigger(availableNow=True)
+    located = writer.option("checkpointLocation", str(folder / "failing"))
+    found: list[str] = []
+    for run in (
+        fs.async_map(numbers, picky, "n bigint, m bigint").collect,
+        divided(zero.frame()).to_df().collect,
+        lambda: start(located).awaitTermination(),
+    ):
+        try:
+            run()
+        except PySparkException as error:
+            found.append(fs.explain_error(error))
+    return found
 
 
 def main(place: str, work: Path) -> None:
@@ -58,6 +87,7 @@ def main(place: str, work: Path) -> None:
         "even": split.to_df().count(),
         "odd": split.get_side_output(ODD).count(),
     }
+    tasks["failures"] = failures(source)
     (work / "tasks.json").write_text(json.dumps(tasks))
     spark.stop()
 

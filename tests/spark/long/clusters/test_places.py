@@ -46,4 +46,11 @@ def test_places(tmp_path: Path, place: str) -> None:
     good = [n for n in range(40) if n not in (3, 5, 7, 9)]
     assert sorted(tasks["called"]) == [[n, n * n] for n in good]
     assert (tasks["counted"]["rows"], tasks["counted"]["dropped"]) == (40, 4)
+    called, *divided = tasks["failures"]
+    assert "raised in picky for Row(n=3)" in called
+    assert len(divided) == 2
+    for said in divided:
+        assert "explained_functions.py" in said.splitlines()[0]
+        assert "\nZeroDivisionError: " in said
+        assert said.splitlines()[-1].startswith("raised in operator 'shares' (Divides)")
     assert (tasks["even"], tasks["odd"]) == (20, 20)

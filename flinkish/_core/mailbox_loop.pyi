@@ -112,6 +112,7 @@ class MailExecutor:
     """
 
     rejected_error: ClassVar[type[Exception]]
+    async_error: ClassVar[type[Exception]]
 
     @property
     def mailbox(self) -> Any:
@@ -139,7 +140,8 @@ class MailExecutor:
         """Let the mailbox thread call ``command()``; what it raises comes out of the loop (A.22).
 
         ``description`` is text, or a %-format for ``description_args``, formatted only when it is
-        read.  A mailbox that takes in no mail is a ``rejected_error`` (Flink: A.21).
+        read.  A mailbox that takes in no mail is a ``rejected_error`` (Flink: A.21), and a function
+        by ``async def``, whose coroutine nobody would await, is an ``async_error``.
         """
 
     def yield_(self) -> None:

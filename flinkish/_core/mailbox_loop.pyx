@@ -4,6 +4,9 @@
 """The loop of the mailbox thread, and the executors that hand work to it."""
 
 cimport cython
+from functools import partial
+
+from cpython.object cimport PyObject
 from libc.stdint cimport INT32_MAX
 
 from flinkish._core.mail cimport (
@@ -13,6 +16,15 @@ from flinkish._core.mail_lanes cimport (
     KIND_FRONT, KIND_NORMAL, KIND_URGENT, TAKE_BATCH, TAKE_ORIGINAL, TAKE_VISIBLE,
 )
 from flinkish._core.mailbox cimport QUEUE_CLOSED, QUEUE_OPEN, QUEUE_QUIESCED
+
+cdef extern from "Python.h":
+    ctypedef struct PyCodeObject:
+        int co_flags
+    int CO_COROUTINE
+    bint PyFunction_Check(object) noexcept
+    PyObject* PyFunction_GET_CODE(object) noexcept
+    bint PyMethod_Check(object) noexcept
+    PyObject* PyMethod_GET_FUNCTION(object) noexcept
 
 cdef uint32_t LOOK = 64    # turns of the loop between two calls of `_look`
 
@@ -292,6 +304,20 @@ cdef class Suspension:
             self.loop.suspension = None
 
 
+cdef bint is_async(object command) except -1:
+    """Whether a call gives a coroutine: in some ns for functions and methods, as each mail asks."""
+    cdef object function = command
+    while type(function) is partial:
+        function = function.func
+    if not (PyFunction_Check(function) or PyMethod_Check(function)):
+        function = type(function).__call__
+    if PyMethod_Check(function):
+        function = <object> PyMethod_GET_FUNCTION(function)
+    if not PyFunction_Check(function):
+        return False
+    return ((<PyCodeObject*> PyFunction_GET_CODE(function)).co_flags & CO_COROUTINE) != 0
+
+
 cdef class MailExecutor:
     """Hands work of one priority to the thread of a mailbox, and lets it run such work early.
 
@@ -299,6 +325,7 @@ cdef class MailExecutor:
     """
 
     rejected_error = RuntimeError
+    async_error = TypeError
 
     def __init__(self, MailboxQueue mailbox not None, priority, action_executor=None,
                  MailboxLoop loop=None):
@@ -316,13 +343,20 @@ cdef class MailExecutor:
         """Let the mailbox thread call ``command()``; what it raises comes out of the loop (A.22).
 
         ``description`` is text, or a %-format for ``description_args``, formatted only when it is
-        read.  A mailbox that takes in no mail is a ``rejected_error`` (Flink: A.21).
+        read.  A mailbox that takes in no mail is a ``rejected_error`` (Flink: A.21), and a function
+        by ``async def``, whose coroutine nobody would await, is an ``async_error``.
         """
         cdef int32_t option = OPTION_DEFAULT if options is None else read_option(options)
         cdef tuple arguments = None if description_args is None else tuple(description_args)
         if not callable(command):
             raise TypeError(
                 f"execute needs something callable without arguments, not {type(command).__name__}"
+            )
+        if is_async(command):
+            raise self.async_error(
+                f"{getattr(command, '__qualname__', command)!r} is async, and its coroutine would be awaited by nobody: "
+                "the mailbox thread runs no event loop; hand over a plain function, or run the "
+                "coroutine in a loop of yours and hand over what is to be done with its result"
             )
         mail = new_mail(command, self.own_priority, description, arguments, option,
                         self.action_executor)

@@ -63,6 +63,7 @@ class MailboxExecutor(MailExecutor):
     """
 
     rejected_error = RejectedExecutionError
+    async_error = ArgumentTypeError
 
     def __init__(
         self,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
 
 from flinkish.common.errors import IllegalArgumentError
 from flinkish.functions.aggregates import BuiltInAggregate, BuiltInAggregates, DistinctCount
@@ -13,10 +15,11 @@ from flinkish.functions.window import ProcessWindowFunction
 from flinkish.operators.vector_aggregates import result_type
 from flinkish.operators.vector_window import VECTORISED, WindowSpec, choose_path
 from flinkish.operators.window_definition import WindowDefinition
+from flinkish.spark.schemas import column_name
 from flinkish.spark.vector_plan import WINDOW_END, WINDOW_START, VectorPlan
 from flinkish.windowing import TimeWindowSerializer
 
-__all__ = ["WindowRows", "built_in_aggregates", "output_of", "vector_plan"]
+__all__ = ["WindowRows", "built_in_aggregates", "output_of", "resolved", "vector_plan"]
 
 _INSTANT = pa.timestamp("us", "UTC")
 
@@ -30,6 +33,27 @@ def built_in_aggregates(function: Any) -> tuple[BuiltInAggregate, ...] | None:
     if isinstance(function, (list, tuple)):
         return BuiltInAggregates(function).aggregates
     return None
+
+
+def resolved(
+    aggregates: Sequence[BuiltInAggregate], frame: DataFrame
+) -> tuple[BuiltInAggregate, ...]:
+    """The aggregates of the columns that their names mean to Spark; UnknownColumnError.
+
+    Results keep the names that they have by what the user wrote, as in Spark.
+    """
+    return tuple(_resolved(one, frame) for one in aggregates)
+
+
+def _resolved(aggregate: BuiltInAggregate, frame: DataFrame) -> BuiltInAggregate:
+    if not isinstance(aggregate.column, str):
+        return aggregate
+    column = column_name(frame, aggregate.column, f"{aggregate!r} is of no column; there is no")
+    if column == aggregate.column:
+        return aggregate
+    found = copy(aggregate).alias(aggregate.name)
+    found.column = column
+    return found
 
 
 def vector_plan(

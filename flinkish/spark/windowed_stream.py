@@ -28,6 +28,7 @@ from flinkish.spark.window_aggregates import (
     WindowRows,
     built_in_aggregates,
     output_of,
+    resolved,
     vector_plan,
 )
 from flinkish.windowing import (
@@ -162,6 +163,7 @@ class WindowedStream(PortingHints):
         """
         built_in = built_in_aggregates(aggregate_function)
         if built_in is not None:
+            built_in = resolved(built_in, self._stream._stream.to_df())
             if window_function is None and schema is None and output_type is None:
                 return self._aggregate(built_in)
             aggregate_function = BuiltInAggregates(built_in)

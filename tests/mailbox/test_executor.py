@@ -292,7 +292,13 @@ def test_an_async_function_is_refused() -> None:
     class Later:
         async def __call__(self) -> None: ...
 
-    executor = MailboxExecutor(TaskMailbox(), 0)
-    for function in (later, partial(later), Later()):
+        async def method(self) -> None: ...
+
+    mailbox = TaskMailbox()
+    executor = MailboxExecutor(mailbox, 0)
+    for function in (later, partial(later), Later(), Later().method):
         with pytest.raises(ArgumentTypeError, match="a coroutine that nobody awaits"):
             executor.submit(function)
+        with pytest.raises(ArgumentTypeError, match="coroutine would be awaited by nobody"):
+            executor.execute(function)
+    assert not mailbox.has_mail()

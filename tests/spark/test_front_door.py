@@ -15,10 +15,13 @@ from flinkish.common.errors import (
     UnknownColumnError,
 )
 from flinkish.datastream.functions import KeyedProcessFunction, ProcessFunction
+from flinkish.functions import Max, Sum
 from flinkish.spark import DataStream, configure
 from flinkish.spark.options import OperatorOptions, plan_settings
+from flinkish.windowing import TumblingEventTimeWindows
 from tests.spark.fake_spark import FakeSpark, plan
 from tests.spark.functions import Silence
+from tests.spark.support import timed
 
 OUT = "key string, what string, n bigint, at bigint"
 PARTITIONS = "spark.sql.shuffle.partitions"
@@ -159,6 +162,15 @@ def test_names_are_resolved_as_spark_does(spark: SparkSession) -> None:
             DataStream(keys).key_by("key")
     finally:
         spark.conf.unset("spark.sql.caseSensitive")
+
+
+def test_aggregates_find_columns_as_spark_does(spark: SparkSession) -> None:
+    rows = spark.sql("select 'x' as key, 5 as n, timestamp_millis(1000) as ts")
+    windowed = timed(rows).key_by("key").window(TumblingEventTimeWindows.of("1 s"))
+    found = windowed.aggregate([Sum("N"), Max("`n`").alias("most")]).to_df()
+    assert [(row["sum_N"], row["most"]) for row in found.collect()] == [(5, 5)]
+    with pytest.raises(UnknownColumnError, match=r"Sum\('keyy'\).*'keyy'.*did you mean 'key'"):
+        windowed.aggregate(Sum("keyy"))
 
 
 def test_names_that_mean_several_columns(spark: SparkSession, frame: DataFrame) -> None:

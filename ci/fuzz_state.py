@@ -1,9 +1,10 @@
 """Throw damaged bytes at what reads state: ``python ci/fuzz_state.py [seconds [target [round]]]``.
 
 What a valid log, value, frame or payload consists of is made first, and then cut, flipped, spliced
-and stretched.  Whatever comes of it, the reader gives an error that it promises, or something that
-can be used; a log that it takes leaves a table that passes its own check.  Every round has a seed
-of its own, so a crash is repeated by the target and the round that this program names.
+and stretched; in the files of a mapped table bits are flipped.  Whatever comes of it, the reader
+gives an error that it promises, or something that can be used; a log that it takes leaves a table
+that passes its own check.  Every round has a seed of its own, so a crash is repeated by the target
+and the round that this program names.
 """
 
 import contextlib
@@ -23,17 +24,14 @@ import pyarrow as pa
 from flinkish._core import codec, state_log
 from flinkish._core._testing_state import decode, encode, limit_segments
 from flinkish._core.key_rows import forget_scoped_rows
-from flinkish._core.keyed_state import ListCell, MapCell, ValueCell
-from flinkish._core.named_timers import NamedTimers
 from flinkish._core.records import RecordReader, timestamps_ms
 from flinkish._core.state_table import StateTable
+from tests.core.damaged_tables import SENSELESS, SPACES, States
+from tests.core.damaged_tables import play as play_table
 from tests.core.specimens import KEYS, VALUES
 
 ROOM = 1 << 24  # bytes that a table may take: a damaged id may ask for any number
-SPACES = [None, "space", (1, 2), 3]
 TELLING = [0, 1, 2, 3, 4, 5, 6, 8, 12, 13, 14, 15, 16, 0x7F, 0x80, 0x81, 0xFE, 0xFF]
-# Values are also read by pickle, which may raise anything for bytes that make no sense.
-SENSELESS = Exception
 
 
 def damaged(data: bytes, chance: random.Random) -> bytes:
@@ -61,60 +59,6 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
     return bytes(changed)
 
 
-class States:
-    """A table with a state of each kind, and timers within namespaces."""
-
-    def __init__(self, table: StateTable) -> None:
-        self.table = table
-        for name in ("value", "ttl value", "its time", "list", "map"):
-            table.add_cell(name)
-        self.value = ValueCell(table, 0, "value")
-        self.aged = ValueCell(table, 1, "ttl value", ttl=100)
-        self.list = ListCell(table, 3, "list", ttl=100)
-        self.map = MapCell(table, 4, "map", ttl=100)
-        self.timers = NamedTimers(table, 0)
-        table.processing_time = 0
-
-    def change(self, chance: random.Random) -> None:
-        """Touch a state of each kind of some key."""
-        self.table.set_current_key(chance.choice(KEYS), 0, chance.choice(SPACES))
-        self.value.update(chance.choice(VALUES))
-        self.aged.update(chance.randrange(1 << 40))
-        self.list.add(chance.choice(VALUES))
-        self.map.put(chance.choice(KEYS), chance.choice(VALUES))
-        if chance.randrange(3) == 0:
-            self.list.clear()
-        if chance.randrange(3) == 0:
-            self.map.remove(chance.choice(KEYS))
-        for event in (True, False):
-            self.timers.add(event, chance.randrange(50), chance.choice(SPACES))
-            self.timers.remove(event, chance.randrange(50), chance.choice(SPACES))
-
-    def use(self) -> None:
-        """Read all, write some, remove the rest."""
-        for row in range(200):
-            with contextlib.suppress(SENSELESS):
-                self.table.key_of(row)
-        for key in KEYS:
-            for space in SPACES:
-                with contextlib.suppress(SENSELESS):
-                    self.table.set_current_key(key, 0, space)
-                for read in (
-                    *(self.value.value, self.aged.value, self.list.get, self.map.items),
-                    lambda: self.map.put("k", "v" * 30),
-                    lambda: self.list.add("v" * 30),
-                ):
-                    with contextlib.suppress(SENSELESS):
-                        list(read() or ())
-        for event in (True, False):
-            for timestamp, row in self.timers.timers(event):
-                with contextlib.suppress(SENSELESS):
-                    self.timers.use(event, timestamp, row)
-                with contextlib.suppress(SENSELESS):
-                    self.timers.count_in(event, "space")
-                    self.timers.add(event, 7, "space")
-
-
 def log(chance: random.Random) -> None:
     """One piece of a log is damaged; it may be the only one."""
     states = States(StateTable(0, tracking=True))
@@ -137,13 +81,20 @@ def log(chance: random.Random) -> None:
     except (state_log.DamagedLog, MemoryError):
         return
     restored.table._check()
-    restored.use()
+    for use in restored.uses():
+        with contextlib.suppress(SENSELESS):
+            use()
     state_log.commit(restored.table)
     restored.table._check()
     state_log.dump(restored.table, 0)
     restored.table.track(False)
     with contextlib.suppress(restored.table.illegal_state):  # rows with timers
         forget_scoped_rows(restored.table)
+
+
+def table(chance: random.Random) -> None:
+    """The files of a mapped table are damaged; it is read, changed, logged and built again."""
+    play_table(chance)
 
 
 def value(chance: random.Random) -> None:
@@ -215,6 +166,7 @@ def arrow(chance: random.Random) -> None:
 
 TARGETS: dict[str, Callable[[random.Random], None]] = {
     "log": log,
+    "table": table,
     "value": value,
     "frame": frame,
     "arrow": arrow,

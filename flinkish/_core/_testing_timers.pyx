@@ -12,9 +12,10 @@ from flinkish._core.timer_log cimport (
     timers_next_fresh, timers_rebuild_free, timers_remove_slot, timers_removed, timers_track,
 )
 from flinkish._core.timers cimport (
-    Timer, TimersHeader, timers_add, timers_attach, timers_clear, timers_count, timers_fault,
+    Timer, TimersHeader, timers_add, timers_attach, timers_clear, timers_count,
     timers_get, timers_header, timers_init, timers_poll, timers_release, timers_remove,
 )
+from flinkish._core.timers_check cimport timers_fault
 
 
 def set_next_sequence(TimerHeap heap not None, uint32_t sequence):

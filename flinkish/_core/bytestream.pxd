@@ -5,6 +5,7 @@
 # early or a number made no sense.  A failed reader reads zeros.
 
 cimport cython
+from libc.errno cimport EBADMSG
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
@@ -26,7 +27,10 @@ cdef inline void writer_init(Writer* writer) noexcept nogil:
     writer.at = 0
     writer.status = 0
 
+# NULL stands for bytes that a damaged table does not have.
 cdef inline void put_bytes(Writer* writer, const void* data, size_t size) noexcept nogil:
+    if data == NULL and writer.status == 0:
+        writer.status = EBADMSG
     if writer.at + size > writer.segment.size and writer.status == 0:
         writer.status = segment_reserve(&writer.segment, writer.at + size + 64)
     if writer.status == 0:

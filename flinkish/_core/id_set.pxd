@@ -9,6 +9,8 @@
 # set_home to the first empty entry, compares the 32 bits of hash, then what the ids stand for.
 # A segment without memory is an empty set with no entry to look at.
 #
+# A mapped set may be damaged: no walk goes around it more than once.
+#
 # Status: 0, or -errno of segment_reserve with the set as it was.
 
 from libc.stdint cimport uint32_t, uint64_t
@@ -50,11 +52,14 @@ cdef inline void set_take(Segment* ids, uint32_t at, uint32_t hash, uint32_t id)
     set_entries(ids)[at] = set_entry(hash, id)
     (<SetHeader*>ids.base).count += 1
 
-# Index of the entry of an id that is in the set.
+# Index of the entry of an id that is in the set; its capacity when a damaged one lacks it.
 cdef uint32_t set_index(const Segment* ids, uint32_t hash, uint32_t id) noexcept nogil
 
 # An id of this hash, or 0: a hint, good for asking for memory ahead.
 cdef uint32_t set_guess(const Segment* ids, uint32_t hash) noexcept nogil
+
+# Erase an id: 1, or 0 when a damaged set lacks it.
+cdef bint set_remove(Segment* ids, uint32_t hash, uint32_t id) noexcept nogil
 
 # Erase the entry at an index; entries behind it may move.
 cdef void set_erase(Segment* ids, uint32_t at) noexcept nogil

@@ -87,20 +87,24 @@ cdef uint32_t set_index(const Segment* ids, uint32_t hash, uint32_t id) noexcept
     cdef uint32_t capacity = set_capacity(ids)
     cdef uint64_t entry = set_entry(hash, id)
     cdef uint32_t i = set_home(hash, capacity)
-    while entries[i] != entry:
+    cdef uint32_t left
+    for left in range(capacity):
+        if entries[i] == entry:
+            return i
         i += 1
         if i == capacity:
             i = 0
-    return i
+    return capacity
 
 
 cdef uint32_t set_guess(const Segment* ids, uint32_t hash) noexcept nogil:
     cdef uint64_t* entries = set_entries(ids)
     cdef uint32_t capacity = set_capacity(ids)
     cdef uint32_t i = set_home(hash, capacity)
-    if capacity == 0:
-        return 0
-    while entries[i] != 0:
+    cdef uint32_t left
+    for left in range(capacity):
+        if entries[i] == 0:
+            break
         if <uint32_t>(entries[i] >> 32) == hash:
             return <uint32_t>entries[i] - 1
         i += 1
@@ -109,15 +113,23 @@ cdef uint32_t set_guess(const Segment* ids, uint32_t hash) noexcept nogil:
     return 0
 
 
+cdef bint set_remove(Segment* ids, uint32_t hash, uint32_t id) noexcept nogil:
+    cdef uint32_t at = set_index(ids, hash, id)
+    if at == set_capacity(ids):
+        return 0
+    set_erase(ids, at)
+    return 1
+
+
 cdef void set_erase(Segment* ids, uint32_t at) noexcept nogil:
     cdef SetHeader* header = <SetHeader*>ids.base
     cdef uint64_t* entries = set_entries(ids)
     cdef uint32_t capacity = header.capacity
     cdef uint32_t hole = at
     cdef uint32_t i = at
-    cdef uint32_t home, from_home, from_hole
+    cdef uint32_t home, from_home, from_hole, left
     header.count -= 1
-    while True:
+    for left in range(capacity):
         i += 1
         if i == capacity:
             i = 0

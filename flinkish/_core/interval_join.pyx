@@ -12,7 +12,7 @@ from flinkish._core.state_rows cimport (
     Entry,
     Table,
     cell_at,
-    chain_head,
+    chain_next,
     entry_at,
 )
 from flinkish._core.time_window cimport later
@@ -120,19 +120,19 @@ cdef class IntervalJoin(KeyedProcess):
         cdef object partner, result
         if head.tag != TAG_CHAIN:
             return 0
-        at = chain_head(head)
+        at = chain_next(table, head, NO_ROW)
         while at != NO_ROW:
             # The function may have state of its own, so the table may have moved; and other threads
             # run while it does.
             self.table.check_open()
             entry = entry_at(table, at)
-            at = entry.next
+            at = chain_next(table, head, at)
             if not within(entry.time, time, own.lower, own.upper):
                 continue
             self.pair.left = time if left else entry.time
             self.pair.right = entry.time if left else time
             partner = other.values.decode(
-                entry.tag, entry.size, bytes_of(entry.size, &entry.word, table.slab.base))
+                entry.tag, entry.size, bytes_of(entry.size, &entry.word, &table.slab))
             if left:
                 result = self.process_element(value, partner, self.pair)
             else:
@@ -153,9 +153,9 @@ cdef class IntervalJoin(KeyedProcess):
         cdef uint32_t at, following
         if head.tag != TAG_CHAIN:
             return 0
-        at = chain_head(head)
+        at = chain_next(table, head, NO_ROW)
         while at != NO_ROW:
-            following = entry_at(table, at).next
+            following = chain_next(table, head, at)
             if later(entry_at(table, at).time, own.stay) <= time:
                 segment_raise(table_remove_entry(table, at))
             at = following

@@ -16,11 +16,16 @@ cdef int64_t measure(Table* table, const uint32_t[::1] rows, int32_t[::1] offset
     """Write where each key's bytes end; their number in all, or -1 - the place of a bad row."""
     cdef Py_ssize_t at
     cdef int64_t total = 0
+    cdef Row* row
     offsets[0] = 0
     for at in range(rows.shape[0]):
         if rows[at] >= header_of(table).rows or row_at(table, rows[at]).tag == TAG_EMPTY:
             return -1 - at
-        total += row_at(table, rows[at]).size
+        row = row_at(table, rows[at])
+        if bytes_of(row.size, &row.word, &table.slab) == NULL:
+            table.damaged = True
+            return -1 - at
+        total += row.size
         if total > INT32_MAX:
             return total
         offsets[at + 1] = <int32_t>total
@@ -57,7 +62,7 @@ def gather_keys(StateTable table not None, const uint32_t[::1] rows not None):
                 tags_at[at] = row.tag
                 if row.size:
                     memcpy(&data_at[offsets_at[at]],
-                           bytes_of(row.size, &row.word, table.table.slab.base), row.size)
+                           bytes_of(row.size, &row.word, &table.table.slab), row.size)
     finally:
         table.let_go()
     return tags, offsets, data

@@ -143,7 +143,7 @@ cdef class KeyedContext:
         """The current key."""
         cdef Row* row = row_at(&self.table.table, self.timers.row())
         return decode_key(row.tag, row.size,
-                          bytes_of(row.size, &row.word, self.table.table.slab.base))
+                          bytes_of(row.size, &row.word, &self.table.table.slab))
 
 
 cdef class KeyedTimerContext(KeyedContext):

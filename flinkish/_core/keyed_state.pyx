@@ -16,7 +16,7 @@ from flinkish._core.state_entries cimport (
 )
 from flinkish._core.state_expiry cimport has_outlived
 from flinkish._core.state_rows cimport (
-    NO_ROW, Cell, Entry, Table, cell_at, chain_head, entry_at, table_set,
+    NO_ROW, Cell, Entry, Table, cell_at, chain_next, entry_at, table_set,
 )
 from flinkish._core.state_table cimport NOWHERE
 from flinkish._core.values cimport (
@@ -99,7 +99,7 @@ cdef class StateHandle:
         return owner
 
     cdef object decode(self, uint8_t tag, uint32_t size, const uint64_t* word):
-        cdef object value = decode_value(tag, size, bytes_of(size, word, self.table.table.slab.base))
+        cdef object value = decode_value(tag, size, bytes_of(size, word, &self.table.table.slab))
         self.table.check_open()  # so does unpickling
         return value
 
@@ -232,10 +232,10 @@ cdef class ListCell(StateHandle):
         cdef Entry* entry
         if head.tag != TAG_CHAIN:
             return values
-        at = chain_head(head)
+        at = chain_next(table, head, NO_ROW)
         while at != NO_ROW:
             entry = entry_at(table, at)
-            following = entry.next
+            following = chain_next(table, head, at)
             if self.ttl and self.outlived(entry.time):
                 if self.show_expired:
                     values.append(self.decode(entry.tag, entry.size, &entry.word))
@@ -245,6 +245,7 @@ cdef class ListCell(StateHandle):
                 if self.ttl and self.renew_on_read:
                     segment_raise(table_touch_entry(table, at, self.table.processing_time))
             at = following
+        self.table.check_open()
         return values
 
     def __iter__(self):
@@ -364,10 +365,10 @@ cdef class MapCell(StateHandle):
         cdef object key, value
         if head.tag != TAG_CHAIN:
             return found
-        at = chain_head(head)
+        at = chain_next(table, head, NO_ROW)
         while at != NO_ROW:
             entry = entry_at(table, at)
-            following = entry.next
+            following = chain_next(table, head, at)
             key = value = None
             if keys:
                 key = self.decode(entry.key_tag, entry.key_size, &entry.key_word)
@@ -376,6 +377,7 @@ cdef class MapCell(StateHandle):
             if not self.expire(at) or self.show_expired:
                 found.append((key, value) if keys and values else (key if keys else value))
             at = following
+        self.table.check_open()
         return found
 
     def keys(self):

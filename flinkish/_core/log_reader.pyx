@@ -339,7 +339,8 @@ cdef int read_timers(Pass* state, Timers* timers) noexcept nogil:
         if slot < 0 or slot >= NO_ROW or not timers_get(timers, <uint32_t>slot, &timer) \
                 or timer.group != group:
             return EBADMSG
-        timers_remove_slot(timers, <uint32_t>slot)
+        if timers_remove_slot(timers, <uint32_t>slot) < 0:
+            return EBADMSG
         row_at(state.table, timer.key).timers -= 1
     slot = 0
     count = get_count(reader)

@@ -1,10 +1,15 @@
-"""Write the log of a table; `state_log.pxd` describes the form."""
+"""Write the log of a table; `state_log.pxd` describes the form.
 
+What a damaged table holds is not written, lest the log be damaged, too: EBADMSG.
+"""
+
+from libc.errno cimport EBADMSG
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memmove
 
 from flinkish._core.bytestream cimport put_byte, put_bytes, put_difference, put_number
+from flinkish._core.state_entries cimport hash_entry
 from flinkish._core.state_log cimport (
     ENTRY_IS_NEW,
     LOG_CHANGES,
@@ -23,7 +28,7 @@ from flinkish._core.state_rows cimport (
     Entry,
     Row,
     cell_at,
-    chain_head,
+    chain_next,
     entry_at,
     header_of,
     ids_at,
@@ -32,7 +37,9 @@ from flinkish._core.state_rows cimport (
 )
 from flinkish._core.timer_log cimport timers_next_fresh, timers_removed
 from flinkish._core.timers cimport Timer, Timers, timers_get
-from flinkish._core.values cimport TAG_CHAIN, TAG_EMPTY, TAG_FLOAT, TAG_INT, bytes_of
+from flinkish._core.values cimport (
+    TAG_CHAIN, TAG_EMPTY, TAG_FLOAT, TAG_INT, bytes_of, hash_bytes, value_fits,
+)
 
 
 cdef int compare_ids(const void* a, const void* b) noexcept nogil:
@@ -40,7 +47,13 @@ cdef int compare_ids(const void* a, const void* b) noexcept nogil:
     return (left > right) - (left < right)
 
 
-cdef uint32_t place_of(const Ids* rows, uint32_t row) noexcept nogil:
+cdef inline void need(bint sound, Writer* writer) noexcept nogil:
+    """Write no more unless what is to be written is sound."""
+    if not sound and writer.status == 0:
+        writer.status = EBADMSG
+
+
+cdef uint32_t place_of(const Ids* rows, uint32_t row, Writer* writer) noexcept nogil:
     """Where `row` is among the sorted `rows`."""
     cdef const uint32_t* ids = <const uint32_t*>rows.segment.base
     cdef uint32_t low = 0, high = rows.count, middle
@@ -50,6 +63,7 @@ cdef uint32_t place_of(const Ids* rows, uint32_t row) noexcept nogil:
             low = middle + 1
         else:
             high = middle
+    need(low < rows.count and ids[low] == row, writer)
     return low
 
 
@@ -98,6 +112,7 @@ cdef void write_rows(Table* table, Ids* rows, bint whole, Writer* writer) noexce
     cdef uint32_t at
     cdef int64_t previous = -1
     cdef Row* row
+    cdef const char* key
     cdef uint8_t flags
     put_number(writer, rows.count)
     for at in range(rows.count):
@@ -112,9 +127,12 @@ cdef void write_rows(Table* table, Ids* rows, bint whole, Writer* writer) noexce
     for at in range(rows.count):
         row = row_at(table, ids_at(rows)[at])
         if whole or row.flags & ROW_FRESH:
+            key = bytes_of(row.size, &row.word, &table.slab)
+            need(row.tag != TAG_EMPTY and value_fits(row.tag, row.size) and key != NULL
+                 and (not whole or row.hash == hash_bytes(row.tag, row.size, key)), writer)
             put_byte(writer, row.tag)
             put_number(writer, row.size)
-            put_bytes(writer, bytes_of(row.size, &row.word, table.slab.base), row.size)
+            put_bytes(writer, key, row.size)
 
 
 cdef inline bint cell_counts(const Cell* cell, bint whole) noexcept nogil:
@@ -152,6 +170,7 @@ cdef void write_cells(Table* table, Ids* rows, bint whole, Writer* writer) noexc
 
 cdef void write_value(Table* table, uint8_t tag, uint32_t size, const uint64_t* word,
                       int64_t* last, Writer* writer) noexcept nogil:
+    need(value_fits(tag, size), writer)
     if tag == TAG_INT:
         put_difference(writer, <int64_t>word[0], last[0])
         last[0] = <int64_t>word[0]
@@ -159,7 +178,7 @@ cdef void write_value(Table* table, uint8_t tag, uint32_t size, const uint64_t* 
         put_bytes(writer, word, 8)
     else:
         put_number(writer, size)
-        put_bytes(writer, bytes_of(size, word, table.slab.base), size)
+        put_bytes(writer, bytes_of(size, word, &table.slab), size)
 
 
 cdef void write_cleared(Table* table, Ids* rows, Writer* writer) noexcept nogil:
@@ -193,19 +212,26 @@ cdef struct EntryBefore:            # what the next entry is written as a differ
     int64_t value
 
 
-cdef void write_entry(Table* table, uint32_t id, Ids* rows, bint new, EntryBefore* before,
+cdef void write_entry(Table* table, uint32_t id, Ids* rows, bint whole, EntryBefore* before,
                       Writer* writer) noexcept nogil:
     cdef Entry* entry = entry_at(table, id)
-    cdef uint32_t place = place_of(rows, entry.row)
+    cdef uint32_t place = place_of(rows, entry.row, writer)
+    cdef const char* key
+    cdef bint new = whole or entry.flags & ENTRY_FRESH
+    need(entry.tag != TAG_EMPTY and entry.cell < header_of(table).stride, writer)
     put_byte(writer, ENTRY_IS_NEW if new else 0)
     put_difference(writer, id, before.id)
     put_difference(writer, place, before.place)
     put_number(writer, entry.cell)
     put_difference(writer, entry.time, before.time)
     if new:
+        key = bytes_of(entry.key_size, &entry.key_word, &table.slab)
+        need(value_fits(entry.key_tag, entry.key_size) and key != NULL and (
+            not whole or entry.key_tag == TAG_EMPTY or entry.hash == hash_entry(
+                entry.row, entry.cell, entry.key_tag, entry.key_size, key)), writer)
         put_byte(writer, entry.key_tag)
         put_number(writer, entry.key_size)
-        put_bytes(writer, bytes_of(entry.key_size, &entry.key_word, table.slab.base), entry.key_size)
+        put_bytes(writer, key, entry.key_size)
     put_byte(writer, entry.tag)
     write_value(table, entry.tag, entry.size, &entry.word, &before.value, writer)
     before.id = id
@@ -235,7 +261,7 @@ cdef void write_changed_entries(Table* table, Ids* rows, Writer* writer) noexcep
     for at in range(dirty.count):
         entry = ids[at]
         entry_at(table, entry).flags |= ENTRY_DIRTY
-        write_entry(table, entry, rows, entry_at(table, entry).flags & ENTRY_FRESH, &before, writer)
+        write_entry(table, entry, rows, False, &before, writer)
 
 
 cdef void write_all_entries(Table* table, Ids* rows, Writer* writer) noexcept nogil:
@@ -253,10 +279,13 @@ cdef void write_all_entries(Table* table, Ids* rows, Writer* writer) noexcept no
             cell = cell_at(table, ids_at(rows)[at], number)
             if cell.tag != TAG_CHAIN:
                 continue
-            entry = chain_head(cell)
-            while entry != NO_ROW:
+            entry = chain_next(table, cell, NO_ROW)
+            while entry != NO_ROW and count != 0:
                 write_entry(table, entry, rows, True, &before, writer)
-                entry = entry_at(table, entry).next
+                entry = chain_next(table, cell, entry)
+                count -= 1
+            need(entry == NO_ROW, writer)
+    need(count == 0, writer)
 
 
 cdef struct TimerBefore:
@@ -266,7 +295,7 @@ cdef struct TimerBefore:
 
 
 cdef void write_timer(const Timer* timer, Ids* rows, TimerBefore* before, Writer* writer) noexcept nogil:
-    cdef uint32_t place = place_of(rows, timer.key)
+    cdef uint32_t place = place_of(rows, timer.key, writer)
     put_difference(writer, timer.slot, before.slot)
     put_difference(writer, timer.timestamp, before.timestamp)
     put_difference(writer, place, before.place)
@@ -305,5 +334,6 @@ cdef void write_all_timers(Timers* timers, Ids* rows, const Ids* slots, Writer* 
     put_number(writer, 0)
     put_number(writer, slots.count)
     for at in range(slots.count):
-        timers_get(timers, slot[at], &timer)
-        write_timer(&timer, rows, &before, writer)
+        need(timers_get(timers, slot[at], &timer), writer)
+        if writer.status == 0:
+            write_timer(&timer, rows, &before, writer)

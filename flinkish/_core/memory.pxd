@@ -43,7 +43,8 @@ cdef int segment_grow(Segment* segment, size_t size) noexcept nogil
 # Free or unmap, close the file; the struct is empty afterwards.
 cdef void segment_release(Segment* segment) noexcept nogil
 
-# Raise MemoryError or OSError for a status of the calls above, or of those built on them.
+# Raise MemoryError or OSError for a status of the calls above, or of those built on them;
+# DamagedTable for EBADMSG.
 cdef int segment_raise(int status) except -1
 
 # Mix 64 bits so that every input bit reaches every output bit (Stafford's variant 13).  It wraps.

@@ -3,7 +3,7 @@
 
 import os
 
-from libc.errno cimport EDOM, ENOMEM, EOVERFLOW, errno
+from libc.errno cimport EBADMSG, EDOM, ENOMEM, EOVERFLOW, errno
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 from posix.mman cimport (
@@ -49,6 +49,12 @@ cdef extern from "<sys/mman.h>" nogil:
     const size_t LARGE "FLINKISH_LARGE"
 
 cdef size_t PAGE = 4096
+
+
+class DamagedTable(RuntimeError):
+    """A mapped table whose files are not as flinkish left them; build it again from its log."""
+
+
 SEGMENT_LIMIT = <size_t>1 << 46
 
 
@@ -178,6 +184,11 @@ cdef int segment_raise(int status) except -1:
         raise MemoryError("no memory left to grow a table of flinkish")
     if status == EDOM:
         raise ValueError("a cell that heads a chain cannot take a single value, nor the reverse")
+    if status == EBADMSG:
+        raise DamagedTable(
+            "a table of state is damaged: an id, a place or a size in it leads outside; throw its "
+            "files away and have it built again from its log"
+        )
     if status == EOVERFLOW:
         raise MemoryError(
             "a table of flinkish would outgrow what its ids can count (2**32 - 2 keys or entries, "

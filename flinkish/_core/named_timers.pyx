@@ -10,6 +10,7 @@ from flinkish._core.state_rows cimport (
     header_of,
     row_at,
     table_add_timer,
+    table_group,
     table_poll_timer,
     table_remove_timer,
 )
@@ -130,13 +131,13 @@ cdef class NamedTimers:
 
         None, and nothing changes, when the timer is no longer there.
         """
-        cdef Row* found
+        cdef uint32_t group = 0
         self.table.check_open()
-        found = row_at(&self.table.table, row)
-        if row >= header_of(&self.table.table).rows or found.tag == TAG_EMPTY:
+        if row >= header_of(&self.table.table).rows \
+                or row_at(&self.table.table, row).tag == TAG_EMPTY:
             return None
-        if not timers_contains(self.of(event), timestamp, row, self.service,
-                               found.key_group - header_of(&self.table.table).first_key_group):
+        segment_raise(table_group(&self.table.table, row, self.of(event), &group))
+        if not timers_contains(self.of(event), timestamp, row, self.service, group):
             return None
         self.table.current = row
         return key_and_namespace(self.table, row)
@@ -144,7 +145,7 @@ cdef class NamedTimers:
 
 cdef tuple key_and_namespace(StateTable table, uint32_t at):
     cdef Row* row = row_at(&table.table, at)
-    cdef const char* data = bytes_of(row.size, &row.word, table.table.slab.base)
+    cdef const char* data = bytes_of(row.size, &row.word, &table.table.slab)
     return decode_key(row.tag, row.size, data), decode_namespace(row.tag, row.size, data)
 
 

@@ -5,7 +5,8 @@
 # is known by its slot is removed without a search.  Four children fill a cache line when the
 # root stands 48 bytes after a multiple of 64.
 #
-# The caller counts the nodes.
+# The caller counts the nodes and the slots.  A node of a mapped heap that is damaged may name a slot
+# beyond those: it stays where it is and is told nothing.
 
 from libc.stdint cimport int64_t, uint32_t
 
@@ -41,24 +42,24 @@ cdef inline bint node_before(const TimerNode* a, const TimerNode* b) noexcept no
     )
 
 # Put `node` at `index` or nearer to the root; it must be before all nodes below `index`.
-cdef void heap_up(TimerNode* nodes, TimerSlot* slots, size_t index,
+cdef void heap_up(TimerNode* nodes, TimerSlot* slots, uint32_t used, size_t index,
                   TimerNode node) noexcept nogil
 
 # Put `node` at `index` or farther from the root; it must be after the parent of `index`.
-cdef void heap_down(TimerNode* nodes, TimerSlot* slots, size_t index, TimerNode node,
-                    size_t count) noexcept nogil
+cdef void heap_down(TimerNode* nodes, TimerSlot* slots, uint32_t used, size_t index,
+                    TimerNode node, size_t count) noexcept nogil
 
 # Take the node at `index` out of `count`: one fewer are left, the last takes its place.
-cdef void heap_erase(TimerNode* nodes, TimerSlot* slots, size_t index,
+cdef void heap_erase(TimerNode* nodes, TimerSlot* slots, uint32_t used, size_t index,
                      size_t count) noexcept nogil
 
 # Take out the nodes at `holes`, ascending indices closed towards the root (with an index its
 # parent is in the list).  The nodes that are left are `count` less `n`.
-cdef void heap_erase_top(TimerNode* nodes, TimerSlot* slots, const uint32_t* holes, size_t n,
-                         size_t count) noexcept nogil
+cdef void heap_erase_top(TimerNode* nodes, TimerSlot* slots, uint32_t used,
+                         const uint32_t* holes, size_t n, size_t count) noexcept nogil
 
 # Make a heap of nodes in any order.  O(count).
-cdef void heapify(TimerNode* nodes, TimerSlot* slots, size_t count) noexcept nogil
+cdef void heapify(TimerNode* nodes, TimerSlot* slots, uint32_t used, size_t count) noexcept nogil
 
 # Whether no node is before its parent, and none has the sequence of its parent.
 cdef bint heap_in_order(const TimerNode* nodes, size_t count) noexcept nogil

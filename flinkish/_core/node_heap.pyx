@@ -12,26 +12,27 @@ cdef enum:
 cdef uint64_t SIGN = <uint64_t>1 << 63
 
 
-cdef inline void _put(TimerNode* nodes, TimerSlot* slots, size_t index,
+cdef inline void _put(TimerNode* nodes, TimerSlot* slots, uint32_t used, size_t index,
                       TimerNode node) noexcept nogil:
     nodes[index] = node
-    slots[node.slot].position = <uint32_t>index
+    if node.slot < used:
+        slots[node.slot].position = <uint32_t>index
 
 
-cdef void heap_up(TimerNode* nodes, TimerSlot* slots, size_t index,
+cdef void heap_up(TimerNode* nodes, TimerSlot* slots, uint32_t used, size_t index,
                   TimerNode node) noexcept nogil:
     cdef size_t parent
     while index != 0:
         parent = (index - 1) // HEAP_ARITY
         if not node_before(&node, &nodes[parent]):
             break
-        _put(nodes, slots, index, nodes[parent])
+        _put(nodes, slots, used, index, nodes[parent])
         index = parent
-    _put(nodes, slots, index, node)
+    _put(nodes, slots, used, index, node)
 
 
-cdef void heap_down(TimerNode* nodes, TimerSlot* slots, size_t index, TimerNode node,
-                    size_t count) noexcept nogil:
+cdef void heap_down(TimerNode* nodes, TimerSlot* slots, uint32_t used, size_t index,
+                    TimerNode node, size_t count) noexcept nogil:
     cdef size_t child = HEAP_ARITY * index + 1
     cdef size_t least, other
     while child < count:
@@ -49,44 +50,44 @@ cdef void heap_down(TimerNode* nodes, TimerSlot* slots, size_t index, TimerNode 
                     least = other
         if not node_before(&nodes[least], &node):
             break
-        _put(nodes, slots, index, nodes[least])
+        _put(nodes, slots, used, index, nodes[least])
         index = least
         child = HEAP_ARITY * index + 1
-    _put(nodes, slots, index, node)
+    _put(nodes, slots, used, index, node)
 
 
-cdef void heap_erase(TimerNode* nodes, TimerSlot* slots, size_t index,
+cdef void heap_erase(TimerNode* nodes, TimerSlot* slots, uint32_t used, size_t index,
                      size_t count) noexcept nogil:
     cdef TimerNode last = nodes[count - 1]
     if index == count - 1:
         return
     prefetch(&nodes[HEAP_ARITY * index + 1])
     if index != 0 and node_before(&last, &nodes[(index - 1) // HEAP_ARITY]):
-        heap_up(nodes, slots, index, last)
+        heap_up(nodes, slots, used, index, last)
     else:
-        heap_down(nodes, slots, index, last, count - 1)
+        heap_down(nodes, slots, used, index, last, count - 1)
 
 
-cdef void heap_erase_top(TimerNode* nodes, TimerSlot* slots, const uint32_t* holes, size_t n,
-                         size_t count) noexcept nogil:
+cdef void heap_erase_top(TimerNode* nodes, TimerSlot* slots, uint32_t used,
+                         const uint32_t* holes, size_t n, size_t count) noexcept nogil:
     # From the highest hole down: below it all is in order again, above it are only holes.
     while n != 0:
         n -= 1
         count -= 1
         if holes[n] != count:
-            heap_down(nodes, slots, holes[n], nodes[count], count)
+            heap_down(nodes, slots, used, holes[n], nodes[count], count)
 
 
-cdef void heapify(TimerNode* nodes, TimerSlot* slots, size_t count) noexcept nogil:
+cdef void heapify(TimerNode* nodes, TimerSlot* slots, uint32_t used, size_t count) noexcept nogil:
     cdef size_t index
     for index in range(count):
-        slots[nodes[index].slot].position = <uint32_t>index
+        _put(nodes, slots, used, index, nodes[index])
     if count < 2:
         return
     index = (count - 2) // HEAP_ARITY + 1
     while index != 0:
         index -= 1
-        heap_down(nodes, slots, index, nodes[index], count)
+        heap_down(nodes, slots, used, index, nodes[index], count)
 
 
 cdef bint heap_in_order(const TimerNode* nodes, size_t count) noexcept nogil:

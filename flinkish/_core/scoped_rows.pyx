@@ -54,11 +54,12 @@ cdef void pieces_of(Table* table, uint32_t at, Piece* key, Piece* namespace) noe
     cdef Row* row = row_at(table, at)
     key.tag = row.tag
     key.size = row.size
-    key.data = bytes_of(row.size, &row.word, table.slab.base)
+    key.data = bytes_of(row.size, &row.word, &table.slab)
     namespace.tag = TAG_EMPTY
     namespace.size = 0
     namespace.data = NULL
-    if row.tag == TAG_SCOPED and not pieces_in(row.size, key.data, key, namespace):
+    if key.data == NULL \
+            or row.tag == TAG_SCOPED and not pieces_in(row.size, key.data, key, namespace):
         key.tag = namespace.tag = TAG_EMPTY
         key.size = namespace.size = 0
 
@@ -184,7 +185,9 @@ cdef bint rename_row(Table* table, uint32_t at, const Name* name, uint32_t hash,
         return 0
     if table_put_bytes(table, &row.word, row.size, name.size, name.data, &row.word) != 0:
         return 0
-    index_remove(<Slot*>table.index.base, mask, at, row.hash)
+    if not index_remove(<Slot*>table.index.base, mask, at, row.hash):
+        table.damaged = True
+        return 0
     row.tag = name.tag
     row.size = name.size
     row.hash = hash

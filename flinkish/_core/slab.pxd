@@ -25,11 +25,14 @@ cdef int slab_init(Segment* slab) noexcept nogil
 # Whether a mapped segment can be a slab: 1 or 0.
 cdef bint slab_valid(const Segment* slab) noexcept nogil
 
-# Take a block for `size` bytes; 0 or an errno.
+# Whether `place` can be that of a block for `size` bytes: one from a damaged file need not.
+cdef bint slab_holds(const Segment* slab, uint64_t place, uint32_t size) noexcept nogil
+
+# Take a block for `size` bytes; 0 or an errno, EBADMSG when a free block leads outside.
 cdef int slab_take(Segment* slab, uint32_t size, uint64_t* place) noexcept nogil
 
-# Give back the block at `place` that was taken for `size` bytes.
-cdef void slab_free(Segment* slab, uint64_t place, uint32_t size) noexcept nogil
+# Give back the block at `place` that was taken for `size` bytes: 1, or 0 when there can be none.
+cdef bint slab_free(Segment* slab, uint64_t place, uint32_t size) noexcept nogil
 
 # Bytes that a block for `size` bytes really has: a value may grow to this in place.
 cdef uint64_t slab_capacity(uint32_t size) noexcept nogil

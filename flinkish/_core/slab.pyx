@@ -1,5 +1,7 @@
 """Byte strings of any length in one segment, with free lists by size class."""
 
+from libc.errno cimport EBADMSG
+
 from flinkish._core.memory cimport Segment, segment_reserve
 
 
@@ -37,7 +39,18 @@ cdef bint slab_valid(const Segment* slab) noexcept nogil:
     if slab.size < sizeof(SlabHeader):
         return False
     cdef SlabHeader* header = <SlabHeader*>slab.base
-    return sizeof(SlabHeader) <= header.top <= slab.size and header.live <= header.top
+    return sizeof(SlabHeader) <= header.top <= slab.size and header.top % 16 == 0 \
+        and header.live <= header.top
+
+
+cdef inline bint _inside(const SlabHeader* header, uint64_t place, uint64_t bytes) noexcept nogil:
+    """Whether a block of so many bytes can be at `place`."""
+    return place % 16 == 0 and sizeof(SlabHeader) <= place <= header.top \
+        and bytes <= header.top - place
+
+
+cdef bint slab_holds(const Segment* slab, uint64_t place, uint32_t size) noexcept nogil:
+    return _inside(<SlabHeader*>slab.base, place, _block_bytes(_class_of(size)))
 
 
 cdef int slab_take(Segment* slab, uint32_t size, uint64_t* place) noexcept nogil:
@@ -47,6 +60,8 @@ cdef int slab_take(Segment* slab, uint32_t size, uint64_t* place) noexcept nogil
     cdef uint64_t taken = header.free[size_class]
     cdef int status
     if taken != 0:
+        if not _inside(header, taken, bytes):
+            return EBADMSG
         header.free[size_class] = (<uint64_t*>(slab.base + taken))[0]
     else:
         taken = header.top
@@ -60,12 +75,16 @@ cdef int slab_take(Segment* slab, uint32_t size, uint64_t* place) noexcept nogil
     return 0
 
 
-cdef void slab_free(Segment* slab, uint64_t place, uint32_t size) noexcept nogil:
+cdef bint slab_free(Segment* slab, uint64_t place, uint32_t size) noexcept nogil:
     cdef int size_class = _class_of(size)
     cdef SlabHeader* header = <SlabHeader*>slab.base
+    cdef uint64_t bytes = _block_bytes(size_class)
+    if not _inside(header, place, bytes):
+        return 0
     (<uint64_t*>(slab.base + place))[0] = header.free[size_class]
     header.free[size_class] = place
-    header.live -= _block_bytes(size_class)
+    header.live -= bytes
+    return 1
 
 
 cdef uint64_t slab_capacity(uint32_t size) noexcept nogil:

@@ -20,7 +20,8 @@ from flinkish._core.state_rows cimport (
     row_at,
     table_find,
 )
-from flinkish._core.timers cimport Timer, Timers, timers_fault, timers_get, timers_header
+from flinkish._core.timers cimport Timer, Timers, timers_get, timers_header
+from flinkish._core.timers_check cimport timers_fault
 from flinkish._core.values cimport TAG_CHAIN, TAG_EMPTY, bytes_of, hash_bytes
 
 
@@ -43,7 +44,8 @@ cdef int check_rows(Table* table) except -1:
         if row.tag == TAG_EMPTY:
             continue
         live += 1
-        key = bytes_of(row.size, &row.word, table.slab.base)
+        key = bytes_of(row.size, &row.word, &table.slab)
+        assert key != NULL, f"the key of row {at} is outside"
         assert row.hash == hash_bytes(row.tag, row.size, key), f"row {at} has a wrong hash"
         assert table_find(table, row.tag, row.size, key, row.hash) == at, f"row {at} is not found"
         assert header.first_key_group <= row.key_group <= header.last_key_group
@@ -68,11 +70,13 @@ cdef int check_chains(Table* table) except -1:
                 found = entry_at(table, entry)
                 assert found.tag != TAG_EMPTY and found.row == row and found.cell == at
                 assert found.previous == previous, f"entry {entry} points back wrongly"
+                assert bytes_of(found.size, &found.word, &table.slab) != NULL
                 if found.key_tag != TAG_EMPTY:
+                    assert bytes_of(found.key_size, &found.key_word, &table.slab) != NULL
                     in_map += 1
                     assert entry == table_find_entry(
                         table, row, at, found.key_tag, found.key_size,
-                        bytes_of(found.key_size, &found.key_word, table.slab.base),
+                        bytes_of(found.key_size, &found.key_word, &table.slab),
                     ), f"map entry {entry} is not found"
                 previous, entry = entry, found.next
                 length += 1
@@ -92,12 +96,14 @@ cdef int check_free(Table* table) except -1:
         assert row_at(table, chain - 1).tag == TAG_EMPTY
         chain = row_at(table, chain - 1).timers
         length += 1
+        assert length <= header.rows, "free rows go in a circle"
     assert length == header.rows - header.live_rows, "free rows are lost"
     chain, length = header.free_entry, 0
     while chain:
         assert entry_at(table, chain - 1).tag == TAG_EMPTY
         chain = entry_at(table, chain - 1).row
         length += 1
+        assert length <= header.entries, "free entries go in a circle"
     assert length == header.entries - header.live_entries, "free entries are lost"
     return 0
 
@@ -124,6 +130,7 @@ cdef int count_timers(Timers* timers, list counts) except -1:
     cdef Timer timer
     for slot in range(timers_header(timers).used):
         if timers_get(timers, slot, &timer):
+            assert timer.key < <uint32_t>len(counts), f"a timer of row {timer.key}"
             counts[timer.key] += 1
     return 0
 

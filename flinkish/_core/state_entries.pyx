@@ -1,12 +1,11 @@
 """Chains of entries: list and map states."""
 
-from libc.errno cimport EDOM, EINVAL, EOVERFLOW
+from libc.errno cimport EBADMSG, EDOM, EINVAL, EOVERFLOW
 from libc.stdint cimport uint16_t, uint64_t
 from libc.string cimport memset
 
 from flinkish._core.memory cimport mix64, segment_reserve
 from flinkish._core.node_heap cimport prefetch
-from flinkish._core.slab cimport slab_free
 from flinkish._core.state_rows cimport (
     CELL_CLEARED,
     CELL_DIRTY,
@@ -22,6 +21,7 @@ from flinkish._core.state_rows cimport (
     TableHeader,
     cell_at,
     chain_head,
+    chain_next,
     chain_tail,
     entry_at,
     header_of,
@@ -33,6 +33,7 @@ from flinkish._core.state_rows cimport (
     row_at,
     row_is_empty,
     table_drop_row,
+    table_free_bytes,
     table_put_bytes,
     table_touch,
 )
@@ -56,7 +57,7 @@ cdef uint32_t hash_entry(uint32_t row, uint32_t cell, uint8_t key_tag, uint32_t 
 cdef int map_resize(Table* table, uint32_t slots) noexcept nogil:
     cdef TableHeader* header = header_of(table)
     cdef Entry* entry
-    cdef uint32_t at
+    cdef uint32_t at, left = header.map_entries
     cdef int status = segment_reserve(&table.map_index, <size_t>slots * sizeof(Slot))
     if status != 0:
         return status
@@ -64,9 +65,13 @@ cdef int map_resize(Table* table, uint32_t slots) noexcept nogil:
     for at in range(header.entries):
         entry = entry_at(table, at)
         if entry.tag != TAG_EMPTY and entry.key_tag != TAG_EMPTY:
+            if left == 0:
+                table.damaged = True
+                break
+            left -= 1
             index_insert(<Slot*>table.map_index.base, slots - 1, at, entry.hash)
     header.map_index_size = slots
-    return 0
+    return EBADMSG if table.damaged else 0
 
 
 cdef int table_reserve_map(Table* table, uint32_t entries) noexcept nogil:
@@ -100,7 +105,7 @@ cdef void table_fetch_entry(Table* table, uint32_t hash, int step) noexcept nogi
         if step == 1:
             prefetch(entry)
             prefetch(<char*>entry + sizeof(Entry) - 1)
-        elif entry.size > 8:
+        elif entry.size > 8 and entry.word < table.slab.size:
             prefetch(table.slab.base + entry.word)
 
 
@@ -108,19 +113,23 @@ cdef uint32_t table_find_hashed(Table* table, uint32_t hash, uint32_t row, uint3
                                 uint8_t key_tag, uint32_t key_size, const char* key) noexcept nogil:
     cdef TableHeader* header = header_of(table)
     cdef Slot* index = <Slot*>table.map_index.base
-    cdef uint32_t mask, at
+    cdef uint32_t mask, at, left
     cdef Entry* entry
     if header.map_entries == 0:
         return NO_ROW
-    mask = header.map_index_size - 1
+    mask = left = header.map_index_size - 1
     at = hash & mask
     while index[at].id != 0:
         if index[at].hash == hash:
             entry = entry_at(table, index[at].id - 1)
             if entry.row == row and entry.cell == cell and entry.key_tag == key_tag \
                     and entry.key_size == key_size \
-                    and same_bytes(key_size, &entry.key_word, table.slab.base, key):
+                    and same_bytes(key_size, &entry.key_word, &table.slab, key):
                 return index[at].id - 1
+        if left == 0:
+            table.damaged = True
+            break
+        left -= 1
         at = (at + 1) & mask
     return NO_ROW
 
@@ -135,6 +144,9 @@ cdef int take_entry(Table* table, uint32_t wanted, uint32_t* taken) noexcept nog
     if wanted == NO_ROW:
         if header.free_entry != 0:
             entry = header.free_entry - 1
+            if entry_at(table, entry).tag != TAG_EMPTY or table.damaged:
+                table.damaged = True
+                return EBADMSG
             header.free_entry = entry_at(table, entry).row
             taken[0] = entry
             return 0
@@ -147,8 +159,8 @@ cdef int take_entry(Table* table, uint32_t wanted, uint32_t* taken) noexcept nog
     status = segment_reserve(&table.entries, (<size_t>entry + 1) * sizeof(Entry))
     if status != 0:
         return status
-    memset(entry_at(table, entry), 0, sizeof(Entry))
     header_of(table).entries = entry + 1
+    memset(entry_at(table, entry), 0, sizeof(Entry))
     taken[0] = entry
     return 0
 
@@ -196,8 +208,8 @@ cdef int table_append(Table* table, uint32_t row, uint32_t cell, uint8_t key_tag
     status = table_put_bytes(table, &word, 0, size, data, &word)
     if status == 0:
         status = table_put_bytes(table, &key_word, 0, key_size, key, &key_word)
-        if status != 0 and size > 8:
-            slab_free(&table.slab, word, size)
+        if status != 0:
+            table_free_bytes(table, word, size)
     if status != 0:
         give_back(table, at)
         return status
@@ -226,10 +238,12 @@ cdef int table_append(Table* table, uint32_t row, uint32_t cell, uint8_t key_tag
         set_chain(head, chain_head(head), at)
     if key_tag != TAG_EMPTY:
         entry.hash = hash_entry(row, cell, key_tag, key_size, key)
-        index_insert(<Slot*>table.map_index.base, header_of(table).map_index_size - 1, at, entry.hash)
+        if not index_insert(<Slot*>table.map_index.base, header_of(table).map_index_size - 1, at,
+                            entry.hash):
+            table.damaged = True
         header_of(table).map_entries += 1
     header_of(table).live_entries += 1
-    return note_entry(table, at)
+    return EBADMSG if table.damaged else note_entry(table, at)
 
 
 cdef int table_set_entry(Table* table, uint32_t entry, uint8_t tag, uint32_t size,
@@ -257,13 +271,17 @@ cdef void drop_entry(Table* table, uint32_t at) noexcept nogil:
     """Free an entry that its chain has let go."""
     cdef TableHeader* header = header_of(table)
     cdef Entry* entry = entry_at(table, at)
-    if entry.size > 8:
-        slab_free(&table.slab, entry.word, entry.size)
-    if entry.key_size > 8:
-        slab_free(&table.slab, entry.key_word, entry.key_size)
+    if entry.tag == TAG_EMPTY:
+        table.damaged = True
+        return
     if entry.key_tag != TAG_EMPTY:
-        index_remove(<Slot*>table.map_index.base, header.map_index_size - 1, at, entry.hash)
+        if header.map_entries == 0 or not index_remove(
+                <Slot*>table.map_index.base, header.map_index_size - 1, at, entry.hash):
+            table.damaged = True
+            return
         header.map_entries -= 1
+    table_free_bytes(table, entry.word, entry.size)
+    table_free_bytes(table, entry.key_word, entry.key_size)
     header.live_entries -= 1
     give_back(table, at)
 
@@ -273,6 +291,9 @@ cdef int table_remove_entry(Table* table, uint32_t at) noexcept nogil:
     cdef Cell* head = cell_at(table, entry.row, entry.cell)
     cdef uint32_t first = chain_head(head), last = chain_tail(head)
     cdef int status = 0
+    if head.tag != TAG_CHAIN or entry.tag == TAG_EMPTY or table.damaged:
+        table.damaged = True
+        return EBADMSG
     if table.tracking:
         status = table_touch(table, entry.row)
         if status == 0 and not entry.flags & ENTRY_FRESH:
@@ -294,14 +315,14 @@ cdef int table_remove_entry(Table* table, uint32_t at) noexcept nogil:
     else:
         set_chain(head, first, last)
     drop_entry(table, at)
-    return 0
+    return EBADMSG if table.damaged else 0
 
 
 cdef void drop_chain(Table* table, Cell* head) noexcept nogil:
-    cdef uint32_t entry = chain_head(head)
+    cdef uint32_t entry = chain_next(table, head, NO_ROW)
     cdef uint32_t following
     while entry != NO_ROW:
-        following = entry_at(table, entry).next
+        following = chain_next(table, head, entry)
         drop_entry(table, entry)
         entry = following
     head.word = 0
@@ -321,15 +342,14 @@ cdef int table_clear(Table* table, uint32_t row, uint32_t cell) noexcept nogil:
         drop_chain(table, target)
         if table.tracking:
             target.flags |= CELL_CLEARED
-        return 0
-    if target.size > 8:
-        slab_free(&table.slab, target.word, target.size)
+        return EBADMSG if table.damaged else 0
+    table_free_bytes(table, target.word, target.size)
     target.word = 0
     target.size = 0
     target.tag = TAG_EMPTY
     if table.tracking:
         target.flags |= CELL_DIRTY
-    return 0
+    return EBADMSG if table.damaged else 0
 
 
 # --- rows as a whole ---------------------------------------------------------------------
@@ -341,8 +361,8 @@ cdef void table_free_row(Table* table, uint32_t row) noexcept nogil:
         target = cell_at(table, row, cell)
         if target.tag == TAG_CHAIN:
             drop_chain(table, target)
-        elif target.size > 8:
-            slab_free(&table.slab, target.word, target.size)
+        else:
+            table_free_bytes(table, target.word, target.size)
     table_drop_row(table, row)
 
 

@@ -8,7 +8,7 @@ from flinkish._core.state_rows cimport (
     NO_ROW,
     Cell,
     cell_at,
-    chain_head,
+    chain_next,
     entry_at,
     header_of,
     row_at,
@@ -18,11 +18,11 @@ from flinkish._core.values cimport TAG_CHAIN, TAG_EMPTY
 
 
 cdef int64_t chain_expire(Table* table, Cell* head, int64_t ttl, int64_t now) noexcept nogil:
-    cdef uint32_t at = chain_head(head), following
+    cdef uint32_t at = chain_next(table, head, NO_ROW), following
     cdef int64_t removed = 0
     cdef int status
     while at != NO_ROW:
-        following = entry_at(table, at).next
+        following = chain_next(table, head, at)
         if has_outlived(entry_at(table, at).time, ttl, now):
             status = table_remove_entry(table, at)
             if status != 0:
@@ -89,6 +89,7 @@ def sweep(StateTable table not None, list expiries not None):
         table.let_go()
         if gone < 0:
             segment_raise(<int>-gone)
+        table.check_open()
     finally:
         free(states)
     return removed

@@ -80,7 +80,7 @@ cdef inline void fetch_block(Table* table, const Key* block, Py_ssize_t count) n
         slot = index + (block[i].hash & mask)
         if block[i].size > 8 and slot.hash == block[i].hash and slot.id != 0:
             row = row_at(table, slot.id - 1)
-            if row.size > 8:
+            if row.size > 8 and row.word < table.slab.size:
                 prefetch(table.slab.base + row.word)
 
 

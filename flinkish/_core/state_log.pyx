@@ -24,6 +24,8 @@ from flinkish._core.state_rows cimport (
     ids_at,
     ids_push,
     row_at,
+    table_damaged,
+    table_group,
 )
 from flinkish._core.state_table cimport StateTable
 from flinkish._core.timer_log cimport timers_by_registration, timers_rebuild_free
@@ -44,10 +46,19 @@ cdef bytes take_bytes(Writer* writer):
         segment_release(&writer.segment)
 
 
+cdef void note_damage(Table* table, Writer* writer) noexcept nogil:
+    """Nothing is written of a damaged table, and what cannot be written makes it one."""
+    if writer.status == EBADMSG:
+        table.damaged = True
+    elif table_damaged(table):
+        writer.status = EBADMSG
+
+
 def commit(StateTable table not None):
     """What changed since the last commit, which this ends; b"" when nothing did.
 
-    Keys whose state and timers are all gone are forgotten.
+    Keys whose state and timers are all gone are forgotten.  DamagedTable, and nothing is written, for
+    a mapped table that turned out to be damaged.
     """
     cdef Writer writer
     cdef bint changed
@@ -57,6 +68,7 @@ def commit(StateTable table not None):
         changed = table.table.touched.count != 0
         if changed:
             write_changes(&table.table, &writer)
+        note_damage(&table.table, &writer)
         if writer.status == 0:
             table_end_interval(&table.table)
     table.let_go()
@@ -81,7 +93,8 @@ cdef int share_timers(Timers* timers, Ids* slots, Share* shares, bint event, int
     for at in range(total):
         if status != 0:
             break
-        timers_get(timers, ids_at(slots)[at], &timer)
+        if not timers_get(timers, ids_at(slots)[at], &timer):
+            return EBADMSG
         if only < 0 or <int>timer.group == only:
             share = shares + timer.group
             status = ids_push(&share.event if event else &share.processing, timer.slot)
@@ -92,14 +105,14 @@ cdef int share_table(Table* table, Share* shares, int only) noexcept nogil:
     """Deal rows and timers out to their key groups, or to the one local key group `only`."""
     cdef TableHeader* header = header_of(table)
     cdef Ids slots
-    cdef uint32_t row, group
+    cdef uint32_t row, group = 0
     cdef int status = 0
     slots.count = 0
     segment_init(&slots.segment)
     for row in range(header.rows):
         if status == 0 and row_at(table, row).tag != TAG_EMPTY:
-            group = row_at(table, row).key_group - header.first_key_group
-            if only < 0 or <int>group == only:
+            status = table_group(table, row, &table.event, &group)
+            if status == 0 and (only < 0 or <int>group == only):
                 status = ids_push(&shares[group].rows, row)
     if status == 0:
         status = share_timers(&table.event, &slots, shares, True, only)
@@ -140,6 +153,7 @@ cdef dict dump_shares(StateTable table, int only):
             with nogil:
                 write_whole(&table.table, &shares[group].rows, &shares[group].event,
                             &shares[group].processing, &writer)
+                note_damage(&table.table, &writer)
             found[header.first_key_group + group] = take_bytes(&writer)
     finally:
         table.let_go()

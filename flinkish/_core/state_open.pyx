@@ -4,6 +4,7 @@ from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
+from flinkish._core.id_set cimport SetHeader
 from flinkish._core.memory cimport (
     Segment,
     mix64,
@@ -13,9 +14,10 @@ from flinkish._core.memory cimport (
     segment_release,
     segment_reserve,
 )
-from flinkish._core.slab cimport slab_init, slab_valid
+from flinkish._core.slab cimport SlabHeader, slab_init, slab_valid
 from flinkish._core.state_rows cimport (
     LAYOUT_VERSION,
+    NO_ROW,
     TABLE_CELLS,
     TABLE_SEGMENTS,
     Cell,
@@ -25,7 +27,13 @@ from flinkish._core.state_rows cimport (
     TableHeader,
     header_of,
 )
-from flinkish._core.timers cimport Timers, timers_attach, timers_init, timers_release
+from flinkish._core.timers cimport (
+    Timers,
+    TimersHeader,
+    timers_attach,
+    timers_init,
+    timers_release,
+)
 
 cdef uint64_t MAGIC = 0x454C424154534B46  # "FKSTABLE"
 cdef enum:
@@ -123,6 +131,11 @@ cdef int verify(Table* table, uint32_t key_group) except -1:
     if header.changing:
         raise ValueError("the table files hold changes that were never committed")
     row_size = sizeof(Row) + <uint64_t>header.stride * sizeof(Cell)
+    if not index_fits(header.index_size, header.live_rows, header.rows) \
+            or not index_fits(header.map_index_size, header.map_entries, header.live_entries) \
+            or header.live_entries > header.entries \
+            or header.free_row > header.rows or header.free_entry > header.entries:
+        raise ValueError("the header of the table files contradicts itself")
     if header.stride > TABLE_CELLS \
             or header.rows * row_size > table.rows.size \
             or header.index_size * sizeof(Slot) > table.index.size \
@@ -133,6 +146,11 @@ cdef int verify(Table* table, uint32_t key_group) except -1:
             or timers_attach(&table.processing) != 0:
         raise ValueError("the table files are shorter than their header says")
     return 0
+
+
+cdef bint index_fits(uint64_t slots, uint64_t taken, uint32_t ids) noexcept nogil:
+    """Whether an index can have so many slots of which so many are taken, by that many ids."""
+    return slots & (slots - 1) == 0 and taken * 10 <= slots * 7 and taken <= ids and ids < NO_ROW
 
 
 cdef void table_seal(Table* table, const uint64_t* state) noexcept nogil:
@@ -151,15 +169,24 @@ cdef int verify_seal(Table* table, const uint64_t* state) except -1:
     return 0
 
 
-cdef uint64_t checksum(Table* table) noexcept nogil:
-    """Over the words of the header before the checksum itself, and over the sizes of files."""
-    cdef TableHeader* header = header_of(table)
-    cdef const uint64_t* words = <const uint64_t*>header
-    cdef size_t count = (<size_t>&header.checksum - <size_t>header) // sizeof(uint64_t)
-    cdef uint64_t found = 0
+cdef uint64_t fold(uint64_t found, const void* data, size_t size) noexcept nogil:
     cdef size_t at
-    for at in range(count):
-        found = mix64(found ^ words[at])
+    for at in range(size // sizeof(uint64_t)):
+        found = mix64(found ^ (<const uint64_t*>data)[at])
+    return found
+
+
+cdef uint64_t checksum(Table* table) noexcept nogil:
+    """Over the header up to the checksum itself, those of slab and timers, and the sizes of files."""
+    cdef TableHeader* header = header_of(table)
+    cdef size_t at
+    cdef uint64_t found = fold(0, header, <size_t>&header.checksum - <size_t>header)
+    found = fold(found, table.slab.base, sizeof(SlabHeader))
+    found = fold(found, table.event.nodes.base, sizeof(TimersHeader))
+    found = fold(found, table.processing.nodes.base, sizeof(TimersHeader))
+    found = fold(found, table.event.sets[0].base, min(table.event.sets[0].size, sizeof(SetHeader)))
+    found = fold(found, table.processing.sets[0].base,
+                 min(table.processing.sets[0].size, sizeof(SetHeader)))
     for at in range(TABLE_SEGMENTS):
         found = mix64(found ^ segment_of(table, <int>at).size)
     return found

@@ -19,6 +19,14 @@
 #
 # A call that fails has changed nothing that the log would have to hold: first room is made in
 # the lists of changes, then in the table, then the change is done.
+#
+# A mapped table may be damaged: any bit of its files may have flipped while nobody looked.  Its
+# headers were verified when it was mapped, and are believed.  Every id, place, size and link of
+# the other bytes is compared with its bounds where it is used, and every walk has an end.  What
+# leads outside sets `damaged`, and in its stead there is a blank row or entry, or an EBADMSG; from
+# then on `StateTable.check_open` refuses, and so do commit and dump.  So nothing that was read
+# beside the table gets into a log.  What is within bounds is believed: another value is that value,
+# and a key whose slot is damaged is not found.  A dump also compares keys with their hashes.
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
@@ -35,7 +43,7 @@ cdef enum:
     ENTRY_FRESH = 2
     TABLE_SEGMENTS = 12         # files of a mapped table
     TABLE_CELLS = 0xFFFF        # cells in a row at most
-    LAYOUT_VERSION = 2
+    LAYOUT_VERSION = 3
 
 cdef struct Cell:               # 16 bytes
     uint64_t word               # bytes of the value, or their place; of a chain: its ends
@@ -90,7 +98,7 @@ cdef struct TableHeader:
     uint32_t map_entries        # entries in the map index
     uint32_t changing           # 1 from the first tracked change to the commit after it
     uint64_t[2] state           # of which state this is the table, as `table_seal` was told
-    uint64_t checksum           # of all above and of the sizes of all files
+    uint64_t checksum           # of all above, of the other headers and of the sizes of all files
 
 cdef struct Ids:                # a growing vector on the heap
     Segment segment
@@ -108,19 +116,38 @@ cdef struct Table:
     Ids touched                 # rows, once each
     Ids dirty_entries           # in order of change; an id may come twice
     Ids removed_entries         # that the log knows
-    bint tracking               # whether the four above are kept
+    bint tracking               # whether the three above are kept
+    bint damaged                # something led outside
 
 cdef inline TableHeader* header_of(Table* table) noexcept nogil:
     return <TableHeader*>table.header.base
 
-cdef inline Row* row_at(Table* table, uint32_t row) noexcept nogil:
+# For an id beyond the table: note the damage and give zeros, as long as any row or entry, whose
+# contents mean nothing and may be written to.
+cdef char* table_outside(Table* table) noexcept nogil
+
+# Whether anything led outside, in the timers too.
+cdef inline bint table_damaged(const Table* table) noexcept nogil:
+    return table.damaged | table.event.damaged | table.processing.damaged
+
+# A row by its id, which may be new: the rows have room for it.
+cdef inline Row* row_place(Table* table, uint32_t row) noexcept nogil:
     return <Row*>(table.rows.base
                   + <size_t>row * (sizeof(Row) + header_of(table).stride * sizeof(Cell)))
 
+cdef inline Row* row_at(Table* table, uint32_t row) noexcept nogil:
+    if row >= header_of(table).rows:
+        return <Row*>table_outside(table)
+    return row_place(table, row)
+
 cdef inline Cell* cell_at(Table* table, uint32_t row, uint32_t cell) noexcept nogil:
+    if cell >= header_of(table).stride:
+        return <Cell*>table_outside(table)
     return <Cell*>(<char*>row_at(table, row) + sizeof(Row) + cell * sizeof(Cell))
 
 cdef inline Entry* entry_at(Table* table, uint32_t entry) noexcept nogil:
+    if entry >= header_of(table).entries:
+        return <Entry*>table_outside(table)
     return (<Entry*>table.entries.base) + entry
 
 cdef inline uint32_t chain_head(const Cell* cell) noexcept nogil:
@@ -129,13 +156,24 @@ cdef inline uint32_t chain_head(const Cell* cell) noexcept nogil:
 cdef inline uint32_t chain_tail(const Cell* cell) noexcept nogil:
     return <uint32_t>(cell.word >> 32)
 
+# The entry of a chain that comes after `at`, or its first one after NO_ROW; NO_ROW at the end.
+# Whoever goes by these comes to an end: each entry has to name the one before it, so none can
+# be come to from two.
+cdef inline uint32_t chain_next(Table* table, const Cell* head, uint32_t at) noexcept nogil:
+    cdef uint32_t next = chain_head(head) if at == NO_ROW else entry_at(table, at).next
+    if next == NO_ROW or entry_at(table, next).previous == at:
+        return next
+    table.damaged = True
+    return NO_ROW
+
 # Append; or make room, so that the next append cannot fail.  0 or an errno.
 cdef int ids_push(Ids* ids, uint32_t value) noexcept nogil
 cdef int ids_reserve(Ids* ids) noexcept nogil
 cdef inline uint32_t* ids_at(Ids* ids) noexcept nogil:
     return <uint32_t*>ids.segment.base
 
-# Statuses are 0 or an errno; results of that kind come through pointers.
+# Statuses are 0 or an errno, EBADMSG for a damaged table; results of that kind come through
+# pointers.
 
 # --- rows
 
@@ -174,6 +212,13 @@ cdef int table_widen(Table* table, uint32_t stride) noexcept nogil
 cdef int table_put_bytes(Table* table, uint64_t* word, uint32_t old_size, uint32_t size,
                          const char* data, uint64_t* result) noexcept nogil
 
+# Give back the bytes of a (word, size) pair.
+cdef void table_free_bytes(Table* table, uint64_t word, uint32_t size) noexcept nogil
+
+# The local key group of a row for the timers: 0 or EBADMSG.
+cdef int table_group(Table* table, uint32_t row, const Timers* timers,
+                     uint32_t* group) noexcept nogil
+
 # Put a value into a cell; EDOM when it heads a chain.
 cdef int table_set(Table* table, uint32_t row, uint32_t cell, uint8_t tag, uint32_t size,
                    const char* data) noexcept nogil
@@ -193,5 +238,7 @@ cdef int table_poll_timer(Table* table, Timers* timers, int64_t until, Timer* ou
 
 # --- an index of (id, hash): linear probing, backward shift, no tombstones
 
-cdef void index_insert(Slot* index, uint32_t mask, uint32_t identifier, uint32_t hash) noexcept nogil
-cdef void index_remove(Slot* index, uint32_t mask, uint32_t identifier, uint32_t hash) noexcept nogil
+# 1, or 0 without change in one that is full, or that does not have the id: it is damaged.
+
+cdef bint index_insert(Slot* index, uint32_t mask, uint32_t identifier, uint32_t hash) noexcept nogil
+cdef bint index_remove(Slot* index, uint32_t mask, uint32_t identifier, uint32_t hash) noexcept nogil

@@ -1,25 +1,33 @@
 """Rows of keyed state: an index of keys, cells of values, counts of timers."""
 
 cimport cython
-from libc.errno cimport EDOM, EINVAL, EOVERFLOW
+from libc.errno cimport EBADMSG, EDOM, EINVAL, EOVERFLOW
 from libc.stdint cimport UINT32_MAX
 from libc.string cimport memcpy, memmove, memset
 
 from flinkish._core.memory cimport segment_reserve
 from flinkish._core.node_heap cimport prefetch
-from flinkish._core.slab cimport slab_capacity, slab_free, slab_take
+from flinkish._core.slab cimport slab_capacity, slab_free, slab_holds, slab_take
 from flinkish._core.timers cimport (
-    Timer,
-    Timers,
-    timers_add,
-    timers_peek,
-    timers_poll,
-    timers_remove,
+    Timer, Timers, timers_add, timers_peek, timers_poll, timers_remove,
 )
 from flinkish._core.values cimport TAG_CHAIN, TAG_EMPTY, hash_bytes, same_bytes
 
 cdef enum:
     AHEAD = 16  # rows between asking for memory and using it
+
+# Of all tables: any may scribble here.
+cdef Cell[TABLE_CELLS + 2] BLANK  # as long as the longest row
+
+
+cdef inline size_t row_bytes(Table* table) noexcept nogil:
+    return sizeof(Row) + header_of(table).stride * sizeof(Cell)
+
+
+cdef char* table_outside(Table* table) noexcept nogil:
+    table.damaged = True
+    memset(BLANK, 0, max(sizeof(Entry), row_bytes(table)))
+    return <char*>BLANK
 
 
 cdef int ids_reserve(Ids* ids) noexcept nogil:
@@ -43,8 +51,9 @@ cdef int index_resize(Table* table, uint32_t slots) noexcept nogil:
     """Build the index anew with this many slots.  Rows carry their hash: one pass."""
     cdef TableHeader* header = header_of(table)
     cdef uint32_t mask = slots - 1
-    cdef uint32_t at, row
+    cdef uint32_t row, left = header.live_rows
     cdef Slot* index
+    cdef Row* found
     cdef int status = segment_reserve(&table.index, <size_t>slots * sizeof(Slot))
     if status != 0:
         return status
@@ -54,15 +63,16 @@ cdef int index_resize(Table* table, uint32_t slots) noexcept nogil:
         # Rows come in sequence, their slots do not: ask for a slot well before its row's turn.
         if header.rows - row > AHEAD:
             prefetch(index + (row_at(table, row + AHEAD).hash & mask))
-        if row_at(table, row).tag == TAG_EMPTY:
+        found = row_at(table, row)
+        if found.tag == TAG_EMPTY:
             continue
-        at = row_at(table, row).hash & mask
-        while index[at].id != 0:
-            at = (at + 1) & mask
-        index[at].id = row + 1
-        index[at].hash = row_at(table, row).hash
+        if left == 0:
+            table.damaged = True
+            break
+        left -= 1
+        index_insert(index, mask, row, found.hash)
     header.index_size = slots
-    return 0
+    return EBADMSG if table.damaged else 0
 
 
 cdef inline int index_reserve(Table* table, uint32_t rows) noexcept nogil:
@@ -78,24 +88,33 @@ cdef inline int index_reserve(Table* table, uint32_t rows) noexcept nogil:
     return index_resize(table, <uint32_t>slots)
 
 
-cdef void index_insert(Slot* index, uint32_t mask, uint32_t identifier, uint32_t hash) noexcept nogil:
+cdef bint index_insert(Slot* index, uint32_t mask, uint32_t identifier, uint32_t hash) noexcept nogil:
     cdef uint32_t at = hash & mask
+    cdef uint32_t left = mask
     while index[at].id != 0:
+        if left == 0:
+            return 0
+        left -= 1
         at = (at + 1) & mask
     index[at].id = identifier + 1
     index[at].hash = hash
+    return 1
 
 
 # Distances in the ring of slots wrap.
 @cython.overflowcheck(False)
-cdef void index_remove(Slot* index, uint32_t mask, uint32_t identifier, uint32_t hash) noexcept nogil:
+cdef bint index_remove(Slot* index, uint32_t mask, uint32_t identifier, uint32_t hash) noexcept nogil:
     """Backward shift: no tombstones, probes stay short."""
     cdef uint32_t hole = hash & mask
+    cdef uint32_t left = mask
     cdef uint32_t at
     while index[hole].id != identifier + 1:
+        if index[hole].id == 0 or left == 0:
+            return 0
+        left -= 1
         hole = (hole + 1) & mask
     at = hole
-    while True:
+    for left in range(mask):
         at = (at + 1) & mask
         if index[at].id == 0:
             break
@@ -104,6 +123,7 @@ cdef void index_remove(Slot* index, uint32_t mask, uint32_t identifier, uint32_t
             index[hole] = index[at]
             hole = at
     index[hole].id = 0
+    return 1
 
 
 # --- rows --------------------------------------------------------------------------------
@@ -112,24 +132,24 @@ cdef uint32_t table_find(Table* table, uint8_t tag, uint32_t size, const char* d
                          uint32_t hash) noexcept nogil:
     cdef TableHeader* header = header_of(table)
     cdef Slot* index = <Slot*>table.index.base
-    cdef uint32_t mask, at
+    cdef uint32_t mask, at, left
     cdef Row* row
     if header.live_rows == 0:
         return NO_ROW
-    mask = header.index_size - 1
+    mask = left = header.index_size - 1
     at = hash & mask
     while index[at].id != 0:
         if index[at].hash == hash:
             row = row_at(table, index[at].id - 1)
             if row.tag == tag and row.size == size \
-                    and same_bytes(size, &row.word, table.slab.base, data):
+                    and same_bytes(size, &row.word, &table.slab, data):
                 return index[at].id - 1
+        if left == 0:
+            table.damaged = True
+            break
+        left -= 1
         at = (at + 1) & mask
     return NO_ROW
-
-
-cdef inline size_t row_bytes(Table* table) noexcept nogil:
-    return sizeof(Row) + header_of(table).stride * sizeof(Cell)
 
 
 cdef int fill_row(Table* table, uint32_t row, uint8_t tag, uint32_t size, const char* data,
@@ -145,7 +165,7 @@ cdef int fill_row(Table* table, uint32_t row, uint8_t tag, uint32_t size, const 
     if status != 0:
         return status
     header = header_of(table)
-    made = row_at(table, row)
+    made = row_place(table, row)
     memset(made, 0, row_bytes(table))
     made.word = word
     made.size = size
@@ -153,7 +173,9 @@ cdef int fill_row(Table* table, uint32_t row, uint8_t tag, uint32_t size, const 
     made.key_group = key_group
     made.tag = tag
     made.flags = ROW_FRESH if table.tracking else 0
-    index_insert(<Slot*>table.index.base, header.index_size - 1, row, hash)
+    if not index_insert(<Slot*>table.index.base, header.index_size - 1, row, hash):
+        table.damaged = True
+        return EBADMSG
     header.live_rows += 1
     return 0
 
@@ -179,6 +201,9 @@ cdef int table_intern_hashed(Table* table, uint8_t tag, uint32_t size, const cha
     header = header_of(table)
     if header.free_row != 0:
         found = header.free_row - 1
+        if row_at(table, found).tag != TAG_EMPTY or table.damaged:
+            table.damaged = True
+            return EBADMSG
         next_free = row_at(table, found).timers
         status = fill_row(table, found, tag, size, data, hash, key_group)
         if status == 0:
@@ -220,9 +245,11 @@ cdef int table_restore_row(Table* table, uint32_t row, uint8_t tag, uint32_t siz
 cdef void table_drop_row(Table* table, uint32_t row) noexcept nogil:
     cdef TableHeader* header = header_of(table)
     cdef Row* gone = row_at(table, row)
-    index_remove(<Slot*>table.index.base, header.index_size - 1, row, gone.hash)
-    if gone.size > 8:
-        slab_free(&table.slab, gone.word, gone.size)
+    if gone.tag == TAG_EMPTY \
+            or not index_remove(<Slot*>table.index.base, header.index_size - 1, row, gone.hash):
+        table.damaged = True
+        return
+    table_free_bytes(table, gone.word, gone.size)
     memset(gone, 0, row_bytes(table))
     gone.timers = header.free_row
     header.free_row = row + 1
@@ -282,11 +309,19 @@ cdef int table_widen(Table* table, uint32_t stride) noexcept nogil:
 
 # --- values ------------------------------------------------------------------------------
 
+cdef void table_free_bytes(Table* table, uint64_t word, uint32_t size) noexcept nogil:
+    if size > 8 and not slab_free(&table.slab, word, size):
+        table.damaged = True
+
+
 cdef int table_put_bytes(Table* table, uint64_t* word, uint32_t old_size, uint32_t size,
                          const char* data, uint64_t* result) noexcept nogil:
     cdef uint64_t place = word[0] if old_size > 8 else 0
     cdef uint64_t small = 0
     cdef int status
+    if old_size > 8 and not slab_holds(&table.slab, place, old_size):
+        table.damaged = True
+        return EBADMSG
     if size <= 8:
         if place != 0:
             slab_free(&table.slab, place, old_size)
@@ -335,10 +370,21 @@ cdef inline int reserve_touch(Table* table) noexcept nogil:
     return -ids_reserve(&table.touched) if table.tracking else 0
 
 
+@cython.overflowcheck(False)
+cdef int table_group(Table* table, uint32_t row, const Timers* timers,
+                     uint32_t* group) noexcept nogil:
+    # Below the first group this wraps around and is out of range as well.
+    group[0] = row_at(table, row).key_group - header_of(table).first_key_group
+    if group[0] < timers.groups:
+        return 0
+    table.damaged = True
+    return EBADMSG
+
+
 cdef int table_add_timer(Table* table, Timers* timers, int64_t timestamp, uint32_t row,
                          uint32_t service) noexcept nogil:
-    cdef uint32_t group = row_at(table, row).key_group - header_of(table).first_key_group
-    cdef int added = reserve_touch(table)
+    cdef uint32_t group = 0
+    cdef int added = -table_group(table, row, timers, &group) or reserve_touch(table)
     if added == 0:
         added = timers_add(timers, timestamp, row, service, group)
     if added > 0:
@@ -349,8 +395,8 @@ cdef int table_add_timer(Table* table, Timers* timers, int64_t timestamp, uint32
 
 cdef int table_remove_timer(Table* table, Timers* timers, int64_t timestamp, uint32_t row,
                             uint32_t service) noexcept nogil:
-    cdef uint32_t group = row_at(table, row).key_group - header_of(table).first_key_group
-    cdef int removed = reserve_touch(table)
+    cdef uint32_t group = 0
+    cdef int removed = -table_group(table, row, timers, &group) or reserve_touch(table)
     if removed == 0:
         removed = timers_remove(timers, timestamp, row, service, group)
     if removed > 0:
@@ -362,7 +408,7 @@ cdef int table_remove_timer(Table* table, Timers* timers, int64_t timestamp, uin
 cdef int table_poll_timer(Table* table, Timers* timers, int64_t until, Timer* out) noexcept nogil:
     cdef int polled
     if not timers_peek(timers, out) or out.timestamp > until:
-        return 0
+        return -EBADMSG if timers.damaged else 0
     polled = reserve_touch(table)
     if polled == 0:
         polled = timers_poll(timers, out)

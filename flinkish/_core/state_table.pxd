@@ -20,7 +20,7 @@ cdef class StateTable:
     cdef public object illegal_type
     cdef public object not_serializable     #   a value that cannot be pickled
 
-    # `illegal_state` when a thread is at work without the GIL, or nothing is open.
+    # `illegal_state` when a thread is at work without the GIL, or nothing is open; DamagedTable.
     cdef int check_alone(self) except -1
     cdef int check_open(self) except -1
 

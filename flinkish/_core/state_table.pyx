@@ -1,5 +1,6 @@
 """The Python face of a table of keyed state."""
 
+from libc.errno cimport EBADMSG
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 from posix.unistd cimport close
@@ -18,13 +19,7 @@ from flinkish._core.state_intern cimport (
     raise_fault,
 )
 from flinkish._core.state_open cimport (
-    STATE_BYTES,
-    state_words,
-    table_in_files,
-    table_init,
-    table_map,
-    table_open,
-    table_release,
+    STATE_BYTES, state_words, table_in_files, table_init, table_map, table_open, table_release,
     table_seal,
 )
 from flinkish._core.state_rows cimport (
@@ -36,6 +31,7 @@ from flinkish._core.state_rows cimport (
     cell_at,
     header_of,
     row_at,
+    table_damaged,
     table_intern,
     table_widen,
 )
@@ -70,6 +66,8 @@ cdef class StateTable:
     `StateTable(first, last)` is on the heap and starts empty.  `StateTable()` holds nothing
     until `map` lays it over the files of one key group; `close` and `map` may follow one
     another, so that handles made once serve key group after key group.
+
+    A mapped table that turns out to be damaged raises DamagedTable, at the next call at the latest.
 
     For one thread at a time, that of its operator.  Another one that comes while it works without
     the GIL gets an error that names both.  Owns all its memory; `close` gives it back at once.
@@ -176,8 +174,10 @@ cdef class StateTable:
         return 0
 
     cdef int check_open(self) except -1:
-        if self.holder or not self.ready:
+        if self.holder or not self.ready or table_damaged(&self.table):
             self.check_alone()
+            if self.ready:
+                segment_raise(EBADMSG)
             raise self.illegal_state("this table is closed; open it with `map`, or make a new one")
         return 0
 
@@ -247,11 +247,11 @@ cdef class StateTable:
         """The key of a row."""
         cdef Row* found
         self.check_open()
-        found = row_at(&self.table, row)
-        if row >= header_of(&self.table).rows or found.tag == TAG_EMPTY:
+        if row >= header_of(&self.table).rows or row_at(&self.table, row).tag == TAG_EMPTY:
             raise ValueError(f"there is no row {row}")
+        found = row_at(&self.table, row)
         return decode_key(found.tag, found.size,
-                          bytes_of(found.size, &found.word, self.table.slab.base))
+                          bytes_of(found.size, &found.word, &self.table.slab))
 
     def check_key_group(self, uint32_t key_group):
         """ValueError for a key group that is not this table's."""

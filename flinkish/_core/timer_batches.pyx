@@ -1,24 +1,23 @@
 """Many timers at once; described in ``timer_batches.pxd``."""
 
 cimport cython
-from libc.errno cimport EINVAL, ENOMEM
+from libc.errno cimport EBADMSG, EINVAL, ENOMEM
 from libc.stdint cimport INT64_MAX, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from flinkish._core.id_set cimport (
-    set_capacity, set_clear, set_count, set_entries, set_erase, set_guess, set_home, set_index,
-    set_reserve,
+    set_capacity, set_clear, set_count, set_entries, set_guess, set_home, set_remove, set_reserve,
 )
 from flinkish._core.memory cimport Segment, segment_init, segment_release, segment_reserve
 from flinkish._core.node_heap cimport (
-    HEAP_ARITY, TimerNode, TimerSlot, heap_erase, heap_erase_top, node_before, prefetch,
+    HEAP_ARITY, TimerNode, TimerSlot, heap_erase_top, node_before, prefetch,
     sort_nodes,
 )
 from flinkish._core.timers cimport (
-    TIMER_GROUP, Timer, TimersHeader, timer_hash, timers_add_hashed, timers_clear, timers_drop,
-    timers_header, timers_nodes, timers_poll, timers_remove_hashed, timers_reserve,
-    timers_reserve_removed, timers_slots,
+    TIMER_GROUP, Timer, TimersHeader, timer_hash, timers_add_hashed, timers_broken, timers_clear,
+    timers_drop, timers_header, timers_nodes, timers_poll, timers_remove_hashed, timers_reserve,
+    timers_get, timers_reserve_removed, timers_slots, timers_take,
 )
 
 cdef enum:
@@ -253,7 +252,9 @@ cdef int _poll_one_by_one(Timers* timers, size_t limit, TimerColumns* out) noexc
         return -ENOMEM if status == 0 else status
     _use_block(out, block, limit)
     for i in range(limit):
-        timers_poll(timers, &timer)
+        if timers_poll(timers, &timer) <= 0:
+            timer_columns_release(out)
+            return -EBADMSG
         out.timestamps[i] = timer.timestamp
         out.keys[i] = timer.key
         out.namespaces[i] = timer.ns
@@ -272,6 +273,8 @@ cdef int _take_top(Timers* timers, uint32_t* due, size_t found, size_t limit,
     if sorted == NULL:
         return -ENOMEM
     cdef int status = timers_reserve_removed(timers, taken)
+    if status == 0:
+        status = _write(timers, sorted, out)
     if status != 0:
         free(sorted)
         timer_columns_release(out)
@@ -281,11 +284,10 @@ cdef int _take_top(Timers* timers, uint32_t* due, size_t found, size_t limit,
             if not node_before(&sorted[taken - 1], &nodes[due[i]]):
                 due[kept] = due[i]
                 kept += 1
-    heap_erase_top(nodes, timers_slots(timers), due, taken, header.count)
+    heap_erase_top(nodes, timers_slots(timers), header.used, due, taken, header.count)
     header.count -= <uint32_t>taken
-    _write(timers, sorted, out)
     if not all:
-        _forget(timers, sorted, taken)
+        status = _forget(timers, sorted, taken)
     elif timers.tracking:
         for i in range(taken):
             timers_drop(timers, sorted[i].slot)
@@ -293,7 +295,9 @@ cdef int _take_top(Timers* timers, uint32_t* due, size_t found, size_t limit,
     else:
         timers_clear(timers)
     free(sorted)
-    return 0
+    if status != 0:
+        timer_columns_release(out)
+    return status
 
 
 cdef TimerNode* _sort(Timers* timers, const uint32_t* places, size_t count, size_t taken,
@@ -314,19 +318,27 @@ cdef TimerNode* _sort(Timers* timers, const uint32_t* places, size_t count, size
     return nodes
 
 
-cdef void _write(Timers* timers, const TimerNode* sorted, TimerColumns* out) noexcept nogil:
+cdef int _write(Timers* timers, const TimerNode* sorted, TimerColumns* out) noexcept nogil:
+    """Fill the columns from nodes, whose slots are verified by that.  0 or -EBADMSG."""
     cdef TimerSlot* slots = timers_slots(timers)
+    cdef uint32_t used = timers_header(timers).used
+    cdef bint sound = True
     cdef size_t i
     for i in range(out.count):
         if i + AHEAD < out.count:
             prefetch(slots + sorted[i + AHEAD].slot)
+        if sorted[i].slot >= used:
+            sound = False
+            break
+        sound &= slots[sorted[i].slot].state & TIMER_GROUP < timers.groups
         out.timestamps[i] = sorted[i].timestamp
         out.keys[i] = slots[sorted[i].slot].key
         out.namespaces[i] = slots[sorted[i].slot].ns
+    return 0 if sound else timers_broken(timers)
 
 
-cdef void _forget(Timers* timers, const TimerNode* sorted, size_t count) noexcept nogil:
-    """Erase timers that have left the heap from the sets and free their slots."""
+cdef int _forget(Timers* timers, const TimerNode* sorted, size_t count) noexcept nogil:
+    """Erase timers that have left the heap from the sets and free their slots.  0 or -EBADMSG."""
     cdef Segment* ids
     cdef uint32_t hash
     cdef size_t i
@@ -337,8 +349,10 @@ cdef void _forget(Timers* timers, const TimerNode* sorted, size_t count) noexcep
             ids = _set_of(timers, &sorted[i + AHEAD // 2], &hash)
             prefetch(set_entries(ids) + set_home(hash, set_capacity(ids)))
         ids = _set_of(timers, &sorted[i], &hash)
-        set_erase(ids, set_index(ids, hash, sorted[i].slot))
+        if not set_remove(ids, hash, sorted[i].slot):
+            return timers_broken(timers)
         timers_drop(timers, sorted[i].slot)
+    return 0
 
 
 cdef inline Segment* _set_of(Timers* timers, const TimerNode* node, uint32_t* hash) noexcept nogil:
@@ -360,6 +374,7 @@ cdef int timers_of_group(Timers* timers, uint32_t group, bint take,
     cdef size_t count, i, found = 0
     cdef uint32_t* places
     cdef TimerNode* sorted
+    cdef Timer timer
     cdef uint64_t entry
     cdef int status
     memset(out, 0, sizeof(TimerColumns))
@@ -378,19 +393,27 @@ cdef int timers_of_group(Timers* timers, uint32_t group, bint take,
         return -ENOMEM
     for i in range(set_capacity(&timers.sets[group])):
         entry = set_entries(&timers.sets[group])[i]
-        if entry != 0:
-            places[found] = slots[<uint32_t>entry - 1].position
+        if entry != 0 and found < count and timers_get(timers, <uint32_t>entry - 1, &timer):
+            places[found] = slots[timer.slot].position
             found += 1
+        elif entry != 0:
+            timers.damaged = True
+    if timers.damaged or found < count:
+        free(places)
+        return timers_broken(timers)
     sorted = _sort(timers, places, count, count, out)
     free(places)
     if sorted == NULL:
         return -ENOMEM
-    _write(timers, sorted, out)
-    if take:
+    status = _write(timers, sorted, out)
+    if take and status == 0:
         set_clear(&timers.sets[group])
         for i in range(count):
-            heap_erase(timers_nodes(timers), slots, slots[sorted[i].slot].position, header.count)
-            header.count -= 1
-            timers_drop(timers, sorted[i].slot)
+            # A slot that came twice is gone by now.
+            if timers_get(timers, sorted[i].slot, &timer):
+                timers_take(timers, timer.slot)
+                timers_drop(timers, timer.slot)
     free(sorted)
-    return 0
+    if status != 0:
+        timer_columns_release(out)
+    return status

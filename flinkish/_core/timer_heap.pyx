@@ -22,9 +22,10 @@ from flinkish._core.timer_batches cimport (
     timers_remove_many,
 )
 from flinkish._core.timers cimport (
-    Timer, timers_add, timers_bytes, timers_contains, timers_count, timers_fault,
+    Timer, timers_add, timers_bytes, timers_contains, timers_count,
     timers_init, timers_peek, timers_poll, timers_release, timers_remove,
 )
+from flinkish._core.timers_check cimport timers_fault
 
 cdef extern from "Python.h":
     bint PyLong_CheckExact(object value)

@@ -1,19 +1,20 @@
 """What changed in timers, and timers from a log; described in ``timer_log.pxd``."""
 
-from libc.errno cimport EINVAL, ENOMEM, EOVERFLOW
+from libc.errno cimport EBADMSG, EINVAL, ENOMEM, EOVERFLOW
 from libc.stdlib cimport free, malloc
 
 from flinkish._core.id_set cimport (
-    set_capacity, set_entries, set_erase, set_home, set_index, set_reserve, set_take,
+    set_capacity, set_entries, set_home, set_remove, set_reserve, set_take,
 )
 from flinkish._core.memory cimport Segment
 from flinkish._core.node_heap cimport (
-    TimerNode, TimerSlot, heap_erase, heapify, prefetch, sort_nodes,
+    TimerNode, TimerSlot, heapify, prefetch, sort_nodes,
 )
 from flinkish._core.timers cimport (
-    TIMER_FRESH, TIMER_LIVE, TIMERS_LIMIT, TimersHeader, timer_hash, timers_clear, timers_find,
+    TIMER_FRESH, TIMER_LIVE, TIMERS_LIMIT, TimersHeader, timer_hash, timers_broken, timers_clear,
+    timers_find,
     timers_get, timers_header, timers_is_fresh, timers_make_room, timers_nodes, timers_put,
-    timers_reserve, timers_slots,
+    timers_reserve, timers_slots, timers_take,
 )
 
 
@@ -83,9 +84,9 @@ cdef int timers_remove_slot(Timers* timers, uint32_t slot) noexcept nogil:
         return 0
     hash = timer_hash(timer.timestamp, timer.key, timer.ns)
     group = timer.group
-    set_erase(&timers.sets[group], set_index(&timers.sets[group], hash, slot))
-    heap_erase(timers_nodes(timers), slots, slots[slot].position, header.count)
-    header.count -= 1
+    if not set_remove(&timers.sets[group], hash, slot):
+        return timers_broken(timers)
+    timers_take(timers, slot)
     slots[slot].state = 0
     header.free = 0
     return 1
@@ -107,6 +108,8 @@ cdef int timers_insert_at(Timers* timers, uint32_t slot, int64_t timestamp, uint
     header = timers_header(timers)
     if timers_find(timers, hash, timestamp, key, ns, group, &at):
         return 0
+    if timers.damaged:
+        return -EBADMSG
     if slot < header.used and timers_slots(timers)[slot].state & TIMER_LIVE:
         return -EINVAL
     header.free = 0
@@ -185,7 +188,7 @@ cdef int _load_nodes(Timers* timers, size_t count, const uint32_t* slots,
         nodes[i].timestamp = timestamps[i]
         nodes[i].sequence = <uint32_t>i
         nodes[i].slot = slot
-    heapify(nodes, timers_slots(timers), count)
+    heapify(nodes, timers_slots(timers), header.used, count)
     header.count = <uint32_t>count
     header.sequence = <uint32_t>count
     return 0

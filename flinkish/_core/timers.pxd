@@ -12,7 +12,7 @@
 #           below `used` form a chain; zeroed memory is a free slot.
 #   sets    one id_set of slots per key group, by timer_hash.
 #
-# Invariants (timers_fault checks them all): nodes[slots[s].position].slot == s for every live
+# Invariants (timers_fault of timers_check checks them all): nodes[slots[s].position].slot == s for every live
 # slot s; live slots, nodes and set entries are equally many; no node is before its parent; no
 # sequence appears twice; every live slot is found in the set of its key group.
 #
@@ -24,6 +24,7 @@
 # released again.  Threads: none of this locks.
 
 cimport cython
+from libc.errno cimport EBADMSG
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from flinkish._core.memory cimport Segment, mix64
@@ -55,6 +56,12 @@ cdef struct Timers:
     Segment removed              # process memory, uint32: slots of timers that were not fresh
     size_t fresh_count
     size_t removed_count
+    bint damaged                 # something led outside
+
+# Something led outside.
+cdef inline int timers_broken(Timers* timers) noexcept nogil:
+    timers.damaged = True
+    return -EBADMSG
 
 # What leaves the heap or is looked at.
 cdef struct Timer:
@@ -67,7 +74,9 @@ cdef struct Timer:
 # Life.  timers_init makes empty timers in process memory, ready for use.  For files: after
 # timers_init(t, 1) put mapped segments into nodes, slots and sets[0], then timers_attach: it
 # starts empty ones, and checks the headers of old ones against each other and the sizes: -EINVAL
-# when they are damaged or of another layout.  The rest is believed.  0 or -errno.
+# when they are damaged or of another layout.  0 or -errno.  Slots, positions and groups in the rest
+# are compared with their bounds where they are used: what leads outside sets `damaged`, and is
+# -EBADMSG or no timer.
 cdef int timers_init(Timers* timers, uint32_t groups) noexcept nogil
 cdef int timers_attach(Timers* timers) noexcept nogil
 cdef void timers_release(Timers* timers) noexcept nogil
@@ -87,14 +96,11 @@ cdef bint timers_contains(Timers* timers, int64_t timestamp, uint32_t key, uint3
 cdef bint timers_peek(Timers* timers, Timer* out) noexcept nogil
 cdef int timers_poll(Timers* timers, Timer* out) noexcept nogil
 
-# The timer in a slot; 0 when the slot is free or out of range.
+# The timer in a slot; 0 when the slot is free, out of range or damaged.
 cdef bint timers_get(Timers* timers, uint32_t slot, Timer* out) noexcept nogil
 
 # Bytes reserved, changes included.
 cdef size_t timers_bytes(Timers* timers) noexcept nogil
-
-# What is wrong with the structure, or NULL.  Reads everything: for tests and for doubts.
-cdef const char* timers_fault(Timers* timers) noexcept nogil
 
 cdef inline TimersHeader* timers_header(Timers* timers) noexcept nogil:
     return <TimersHeader*>timers.nodes.base
@@ -123,6 +129,8 @@ cdef inline uint32_t timer_hash(int64_t timestamp, uint32_t key, uint32_t ns) no
 # timers_put: a new timer into a slot that is free and not in the chain; its set entry is the
 # caller's work.
 # timers_add_hashed, timers_remove_hashed: for who has the hash already.
+# timers_take: take the node of a slot, whose timer `timers_get` or `timers_find` just found, out of
+# the heap.
 # timers_drop: record the removal if tracking and chain the slot.
 # timers_is_fresh: whether the timer that was registered as `sequence` is still in the slot.
 cdef bint timers_find(Timers* timers, uint32_t hash, int64_t timestamp, uint32_t key, uint32_t ns,
@@ -136,5 +144,6 @@ cdef int timers_make_room(Timers* timers, uint32_t group) noexcept nogil
 cdef int timers_reserve_removed(Timers* timers, size_t more) noexcept nogil
 cdef void timers_put(Timers* timers, uint32_t slot, int64_t timestamp, uint32_t key, uint32_t ns,
                      uint32_t group) noexcept nogil
+cdef void timers_take(Timers* timers, uint32_t slot) noexcept nogil
 cdef void timers_drop(Timers* timers, uint32_t slot) noexcept nogil
 cdef bint timers_is_fresh(Timers* timers, uint32_t slot, uint32_t sequence) noexcept nogil

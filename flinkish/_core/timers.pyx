@@ -3,17 +3,17 @@
 The layout, the invariants and the calls are described in ``timers.pxd``.
 """
 
-from libc.errno cimport EINVAL, ENOMEM, EOVERFLOW
+from libc.errno cimport EBADMSG, EINVAL, ENOMEM, EOVERFLOW
 from libc.stdint cimport UINT32_MAX
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from flinkish._core.id_set cimport (
-    set_capacity, set_clear, set_count, set_entries, set_entry, set_erase, set_home, set_index,
-    set_limit, set_reserve, set_take, set_valid,
+    set_capacity, set_clear, set_count, set_entries, set_erase, set_home, set_limit, set_remove,
+    set_reserve, set_take, set_valid,
 )
 from flinkish._core.memory cimport segment_init, segment_release, segment_reserve
-from flinkish._core.node_heap cimport heap_erase, heap_in_order, heap_renumber, heap_up, prefetch
+from flinkish._core.node_heap cimport heap_erase, heap_renumber, heap_up, prefetch
 
 cdef uint64_t MAGIC = 0x010464656D697466  # "ftimed", the arity 4, version 1 of the layout
 cdef size_t FIRST_TIMERS = 64             # room of the first nodes and slots
@@ -187,25 +187,40 @@ cdef int _renumber(Timers* timers) noexcept nogil:
 
 # --- one timer --------------------------------------------------------------------------------
 
+cdef inline bint _is_at(Timers* timers, uint32_t position, uint32_t slot) noexcept nogil:
+    """Whether the node at this position is the one of the slot."""
+    return position < timers_header(timers).count \
+        and timers_nodes(timers)[position].slot == slot
+
+
 cdef inline bint _find(Timers* timers, const Segment* ids, uint32_t hash, int64_t timestamp,
                        uint32_t key, uint32_t ns, uint32_t* at) noexcept nogil:
     cdef uint32_t capacity = set_capacity(ids)
     cdef uint64_t* entries = set_entries(ids)
     cdef uint32_t i = set_home(hash, capacity)
+    cdef uint32_t left, named
     cdef TimerSlot* slot
-    if capacity == 0:
-        return 0
-    while entries[i] != 0:
+    for left in range(capacity):
+        if entries[i] == 0:
+            at[0] = i
+            return 0
         if <uint32_t>(entries[i] >> 32) == hash:
-            slot = timers_slots(timers) + (<uint32_t>entries[i] - 1)
-            if slot.key == key and slot.ns == ns:
-                if timers_nodes(timers)[slot.position].timestamp == timestamp:
+            named = <uint32_t>entries[i] - 1
+            slot = timers_slots(timers) + named
+            if named >= timers_header(timers).used:
+                timers.damaged = True
+            elif slot.key == key and slot.ns == ns:
+                if not _is_at(timers, slot.position, named):
+                    timers.damaged = True
+                elif timers_nodes(timers)[slot.position].timestamp == timestamp:
                     at[0] = i
                     return 1
         i += 1
         if i == capacity:
             i = 0
-    at[0] = i
+    # It never fills up by itself.
+    if capacity != 0:
+        timers.damaged = True
     return 0
 
 
@@ -235,8 +250,12 @@ cdef int timers_add_hashed(Timers* timers, uint32_t hash, int64_t timestamp, uin
             return status
     if _find(timers, ids, hash, timestamp, key, ns, &at):
         return 0
+    if timers.damaged:
+        return -EBADMSG
     if header.free != 0:
         slot = header.free - 1
+        if slot >= header.used or timers_slots(timers)[slot].state != 0:
+            return timers_broken(timers)
         header.free = timers_slots(timers)[slot].position
         prefetch(timers_slots(timers) + header.free - 1)
     else:
@@ -265,9 +284,16 @@ cdef void timers_put(Timers* timers, uint32_t slot, int64_t timestamp, uint32_t 
         fresh[0] = slot
         fresh[1] = node.sequence
         timers.fresh_count += 1
-    heap_up(timers_nodes(timers), timers_slots(timers), header.count, node)
+    heap_up(timers_nodes(timers), timers_slots(timers), header.used, header.count, node)
     header.sequence += 1
     header.count += 1
+
+
+cdef void timers_take(Timers* timers, uint32_t slot) noexcept nogil:
+    cdef TimersHeader* header = timers_header(timers)
+    heap_erase(timers_nodes(timers), timers_slots(timers), header.used,
+               timers_slots(timers)[slot].position, header.count)
+    header.count -= 1
 
 
 cdef void timers_drop(Timers* timers, uint32_t slot) noexcept nogil:
@@ -283,7 +309,7 @@ cdef void timers_drop(Timers* timers, uint32_t slot) noexcept nogil:
 
 cdef bint timers_is_fresh(Timers* timers, uint32_t slot, uint32_t sequence) noexcept nogil:
     cdef TimerSlot* entry = timers_slots(timers) + slot
-    if not entry.state & TIMER_FRESH:
+    if not entry.state & TIMER_FRESH or not _is_at(timers, entry.position, slot):
         return 0
     return timers_nodes(timers)[entry.position].sequence == sequence
 
@@ -295,19 +321,16 @@ cdef int timers_remove(Timers* timers, int64_t timestamp, uint32_t key, uint32_t
 
 cdef int timers_remove_hashed(Timers* timers, uint32_t hash, int64_t timestamp, uint32_t key,
                               uint32_t ns, uint32_t group) noexcept nogil:
-    cdef TimersHeader* header = timers_header(timers)
     cdef uint32_t at, slot
     cdef int status
     if not timers_find(timers, hash, timestamp, key, ns, group, &at):
-        return 0
+        return -EBADMSG if timers.damaged else 0
     status = timers_reserve_removed(timers, 1)
     if status != 0:
         return status
     slot = <uint32_t>set_entries(&timers.sets[group])[at] - 1
     set_erase(&timers.sets[group], at)
-    heap_erase(timers_nodes(timers), timers_slots(timers),
-               timers_slots(timers)[slot].position, header.count)
-    header.count -= 1
+    timers_take(timers, slot)
     timers_drop(timers, slot)
     return 1
 
@@ -318,20 +341,23 @@ cdef bint timers_contains(Timers* timers, int64_t timestamp, uint32_t key, uint3
     return timers_find(timers, timer_hash(timestamp, key, ns), timestamp, key, ns, group, &at)
 
 
-cdef inline void _read(Timers* timers, const TimerNode* node, Timer* out) noexcept nogil:
+cdef inline bint _read(Timers* timers, const TimerNode* node, Timer* out) noexcept nogil:
     cdef TimerSlot* slot = timers_slots(timers) + node.slot
+    if node.slot >= timers_header(timers).used or slot.state & TIMER_GROUP >= timers.groups:
+        timers.damaged = True
+        return 0
     out.timestamp = node.timestamp
     out.key = slot.key
     out.ns = slot.ns
     out.group = slot.state & TIMER_GROUP
     out.slot = node.slot
+    return 1
 
 
 cdef bint timers_peek(Timers* timers, Timer* out) noexcept nogil:
     if timers_count(timers) == 0:
         return 0
-    _read(timers, timers_nodes(timers), out)
-    return 1
+    return _read(timers, timers_nodes(timers), out)
 
 
 cdef int timers_poll(Timers* timers, Timer* out) noexcept nogil:
@@ -340,16 +366,17 @@ cdef int timers_poll(Timers* timers, Timer* out) noexcept nogil:
     cdef uint32_t hash
     cdef int status
     if not timers_peek(timers, out):
-        return 0
+        return -EBADMSG if timers.damaged else 0
     status = timers_reserve_removed(timers, 1)
     if status != 0:
         return status
     ids = &timers.sets[out.group]
     hash = timer_hash(out.timestamp, out.key, out.ns)
     prefetch(set_entries(ids) + set_home(hash, set_capacity(ids)))
-    heap_erase(timers_nodes(timers), timers_slots(timers), 0, header.count)
+    heap_erase(timers_nodes(timers), timers_slots(timers), header.used, 0, header.count)
     header.count -= 1
-    set_erase(ids, set_index(ids, hash, out.slot))
+    if not set_remove(ids, hash, out.slot):
+        return timers_broken(timers)
     timers_drop(timers, out.slot)
     return 1
 
@@ -359,61 +386,7 @@ cdef bint timers_get(Timers* timers, uint32_t slot, Timer* out) noexcept nogil:
         return 0
     if not timers_slots(timers)[slot].state & TIMER_LIVE:
         return 0
-    _read(timers, timers_nodes(timers) + timers_slots(timers)[slot].position, out)
-    return 1
-
-
-# --- doubts -----------------------------------------------------------------------------------
-
-cdef const char* timers_fault(Timers* timers) noexcept nogil:
-    cdef TimersHeader* header = timers_header(timers)
-    cdef TimerNode* nodes = timers_nodes(timers)
-    cdef TimerSlot* slots = timers_slots(timers)
-    cdef size_t i, members = 0, live = 0
-    cdef uint32_t slot, group
-    if header.used > timers.slots.size // sizeof(TimerSlot) or header.count > header.used:
-        return "counts that the segments cannot hold"
-    for group in range(timers.groups):
-        members += set_count(&timers.sets[group])
-        if set_count(&timers.sets[group]) > set_limit(&timers.sets[group]):
-            return "a set is too full"
-    for i in range(timers.slots.size // sizeof(TimerSlot)):
-        if slots[i].state & TIMER_LIVE:
-            live += 1
-            if i >= header.used:
-                return "a live slot behind the last used one"
-    if members != header.count or live != header.count:
-        return "nodes, live slots and set entries are not equally many"
-    if not heap_in_order(nodes, header.count):
-        return "a node before its parent"
-    for i in range(header.count):
-        slot = nodes[i].slot
-        if slot >= header.used or slots[slot].position != i or nodes[i].sequence >= header.sequence:
-            return "a node whose slot is elsewhere or whose sequence is from the future"
-        group = slots[slot].state & TIMER_GROUP
-        if not slots[slot].state & TIMER_LIVE or group >= timers.groups:
-            return "a node of a slot that is free or of a foreign key group"
-        if not _in_set(timers, nodes[i].timestamp, slot, group):
-            return "a timer that its set does not find"
-    return _free_fault(timers, header.used - header.count)
-
-
-cdef bint _in_set(Timers* timers, int64_t timestamp, uint32_t slot, uint32_t group) noexcept nogil:
-    cdef TimerSlot* entry = timers_slots(timers) + slot
-    cdef uint32_t hash = timer_hash(timestamp, entry.key, entry.ns)
-    cdef uint32_t at
-    if not timers_find(timers, hash, timestamp, entry.key, entry.ns, group, &at):
+    if not _is_at(timers, timers_slots(timers)[slot].position, slot):
+        timers.damaged = True
         return 0
-    return set_entries(&timers.sets[group])[at] == set_entry(hash, slot)
-
-
-cdef const char* _free_fault(Timers* timers, uint32_t unused) noexcept nogil:
-    cdef uint32_t next = timers_header(timers).free
-    while next != 0 and unused != 0:
-        if next > timers_header(timers).used or timers_slots(timers)[next - 1].state != 0:
-            return "a free slot that is taken or out of range"
-        next = timers_slots(timers)[next - 1].position
-        unused -= 1
-    if next != 0 or unused != 0:
-        return "free slots that the chain does not reach"
-    return NULL
+    return _read(timers, timers_nodes(timers) + timers_slots(timers)[slot].position, out)

@@ -7,6 +7,8 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
+from flinkish._core.memory cimport Segment
+
 cdef enum Tag:
     TAG_EMPTY = 0       # nothing is stored
     TAG_NONE = 1
@@ -41,7 +43,7 @@ cdef object encode_key(object key, Encoded* out)
 # Encode a key within a namespace (anything that encode_key takes).
 cdef object encode_scoped(object key, object namespace, Encoded* out)
 
-# ValueError for bytes that are no value.
+# ValueError for bytes that are no value, DamagedTable for NULL.
 cdef object decode_value(uint8_t tag, uint32_t size, const char* data)
 
 # The key of a TAG_SCOPED value, or of any other its own value.
@@ -58,17 +60,25 @@ cdef inline bint value_fits(uint8_t tag, uint32_t size) noexcept nogil:
         return size == 0
     return tag <= TAG_SCOPED and tag != TAG_CHAIN
 
-# Where the bytes of a (size, word) pair are: in the word, or in a slab at offset word.
-cdef inline const char* bytes_of(uint32_t size, const uint64_t* word, const char* slab) noexcept nogil:
-    return <const char*>word if size <= 8 else slab + word[0]
+# Where the bytes of a (size, word) pair are: in the word, or in a slab at offset word.  NULL when
+# that is outside of the slab: the table is damaged.
+cdef inline const char* bytes_of(uint32_t size, const uint64_t* word,
+                                 const Segment* slab) noexcept nogil:
+    if size <= 8:
+        return <const char*>word
+    if size > slab.size or word[0] > slab.size - size:
+        return NULL
+    return slab.base + word[0]
 
 # Whether a (size, word) pair has these bytes; numbers and times, all of eight, without a call.
-cdef inline bint same_bytes(uint32_t size, const uint64_t* word, const char* slab,
+cdef inline bint same_bytes(uint32_t size, const uint64_t* word, const Segment* slab,
                             const char* data) noexcept nogil:
+    cdef const char* own
     cdef uint64_t other
     if size == 8:
         memcpy(&other, data, 8)
         return word[0] == other
-    return memcmp(bytes_of(size, word, slab), data, size) == 0
+    own = bytes_of(size, word, slab)
+    return own != NULL and memcmp(own, data, size) == 0
 
 cdef uint32_t hash_bytes(uint8_t tag, uint32_t size, const char* data) noexcept nogil

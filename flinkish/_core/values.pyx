@@ -22,9 +22,10 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.tuple cimport PyTuple_CheckExact
 from cpython.unicode cimport PyUnicode_CheckExact, PyUnicode_DecodeUTF8
+from libc.errno cimport EBADMSG
 from libc.string cimport memcpy
 
-from flinkish._core.memory cimport mix64
+from flinkish._core.memory cimport mix64, segment_raise
 from flinkish._core.plain cimport plain_key
 
 cdef extern from "Python.h":
@@ -198,6 +199,8 @@ cdef object decode_value(uint8_t tag, uint32_t size, const char* data):
             f"a stored value has the tag {tag} and {size} bytes, which no value has; it is damaged, "
             "or was written by a newer flinkish"
         )
+    if data == NULL:
+        segment_raise(EBADMSG)
     if tag == TAG_INT:
         memcpy(&number, data, 8)
         return number
@@ -252,7 +255,10 @@ cdef tuple _decode_elements(uint32_t size, const char* data):
 
 
 cdef tuple _decode_pair(uint32_t size, const char* data):
-    cdef tuple pair = _decode_elements(size, data)
+    cdef tuple pair
+    if data == NULL:
+        segment_raise(EBADMSG)
+    pair = _decode_elements(size, data)
     if len(pair) != 2:
         raise ValueError(f"a stored key within a namespace has {len(pair)} parts instead of two")
     return pair

@@ -6,6 +6,7 @@ from libc.string cimport memset
 
 from flinkish._core.node_heap cimport prefetch
 from flinkish._core.row_order cimport pair_place, row_pair, sort_pairs
+from flinkish._core.slab cimport slab_holds
 from flinkish._core.state_entries cimport (
     hash_entry,
     table_append,
@@ -19,7 +20,7 @@ from flinkish._core.state_rows cimport (
     Cell,
     Entry,
     cell_at,
-    chain_head,
+    chain_next,
     chain_tail,
     entry_at,
     row_at,
@@ -54,12 +55,13 @@ cdef inline uint32_t entry_of(Panes* panes, uint32_t row, int64_t block, uint32_
 
 cdef inline char* records_of(Panes* panes, uint32_t entry) noexcept nogil:
     cdef Entry* found = entry_at(panes.table, entry)
-    return <char*>bytes_of(found.size, &found.word, panes.table.slab.base)
+    return <char*>bytes_of(found.size, &found.word, &panes.table.slab)
 
 
 cdef inline bint is_block(Panes* panes, uint32_t entry) noexcept nogil:
-    """Whether an entry has the size of a block; one from a damaged log may not."""
-    return entry_at(panes.table, entry).size == panes.block_bytes
+    """Whether an entry has the size of a block; one from a damaged log or table may not."""
+    return entry_at(panes.table, entry).size == panes.block_bytes \
+        and slab_holds(&panes.table.slab, entry_at(panes.table, entry).word, panes.block_bytes)
 
 
 cdef inline char* pane_in(Panes* panes, char* block, int64_t pane) noexcept nogil:
@@ -285,12 +287,12 @@ cdef bint merge_time(Panes* panes, uint32_t row, int64_t begin, int64_t end,
     cdef bint found = False
     if head.tag == TAG_CHAIN and head.size < <uint64_t>(last - number + 1):
         # Of a long time most blocks are not there: go through those that are.
-        entry = chain_head(head)
+        entry = chain_next(panes.table, head, NO_ROW)
         while entry != NO_ROW and not (found and record == NULL):
             number = <int64_t>entry_at(panes.table, entry).key_word
             if is_block(panes, entry) and pane >> panes.shift <= number <= last:
                 found |= merge_block(panes, records_of(panes, entry), number, pane, after, record)
-            entry = entry_at(panes.table, entry).next
+            entry = chain_next(panes.table, head, entry)
         return found
     while number <= last and not (found and record == NULL):
         block = find_block(panes, row, number)

@@ -4,12 +4,14 @@ from libc.errno cimport EBADMSG, EINVAL
 from libc.stdint cimport INT64_MAX
 from libc.string cimport memcpy
 
+from flinkish._core.slab cimport slab_holds
 from flinkish._core.state_entries cimport table_append, table_remove_entry, table_touch_entry
 from flinkish._core.state_rows cimport (
     NO_ROW,
     Cell,
+    Entry,
     cell_at,
-    chain_head,
+    chain_next,
     chain_tail,
     entry_at,
     ids_push,
@@ -31,8 +33,11 @@ cdef inline Session* session_at(Sessions* sessions, uint32_t entry) noexcept nog
 
 
 cdef inline bint is_session(Sessions* sessions, uint32_t entry) noexcept nogil:
-    """Whether an entry has the size of a session; one from a damaged log may not."""
-    return entry_at(sessions.table, entry).size == sizeof(Session) + sessions.layout.stride
+    """Whether an entry can be a session; one from a damaged log or table need not."""
+    cdef Entry* found = entry_at(sessions.table, entry)
+    return found.size == sizeof(Session) + sessions.layout.stride \
+        and slab_holds(&sessions.table.slab, found.word, found.size) \
+        and session_at(sessions, entry).begin < session_at(sessions, entry).end
 
 
 cdef inline char* record_of(Session* session) noexcept nogil:
@@ -41,7 +46,7 @@ cdef inline char* record_of(Session* session) noexcept nogil:
 
 cdef inline uint32_t first_session(Sessions* sessions, uint32_t row) noexcept nogil:
     cdef Cell* head = cell_at(sessions.table, row, sessions.cell)
-    return chain_head(head) if head.tag == TAG_CHAIN else NO_ROW
+    return chain_next(sessions.table, head, NO_ROW) if head.tag == TAG_CHAIN else NO_ROW
 
 
 cdef inline int64_t forgotten_at(Sessions* sessions, int64_t end) noexcept nogil:
@@ -82,6 +87,7 @@ cdef int meet(Sessions* sessions, uint32_t row, int64_t begin, int64_t end, uint
     Its timer is registered if none of these had one that is still to come.
     """
     cdef uint32_t at = first_session(sessions, row), following
+    cdef Cell* head = cell_at(sessions.table, row, sessions.cell)
     cdef bint watched = False
     cdef Session* session
     cdef Session* one
@@ -92,7 +98,7 @@ cdef int meet(Sessions* sessions, uint32_t row, int64_t begin, int64_t end, uint
     while at != NO_ROW:
         if not is_session(sessions, at):
             return EBADMSG
-        following = entry_at(sessions.table, at).next
+        following = chain_next(sessions.table, head, at)
         session = session_at(sessions, at)
         if session.begin <= end and session.end >= begin:
             watched |= session.end - 1 > sessions.watermark
@@ -147,12 +153,13 @@ cdef int session_add(Sessions* sessions, uint32_t row, int64_t time, const WordC
 
 cdef int on_timer(Sessions* sessions, const Timer* timer) noexcept nogil:
     cdef uint32_t at = first_session(sessions, timer.key), following
+    cdef Cell* head = cell_at(sessions.table, timer.key, sessions.cell)
     cdef int64_t time
     cdef int status = 0
     while at != NO_ROW and status == 0:
         if not is_session(sessions, at):
             return EBADMSG
-        following = entry_at(sessions.table, at).next
+        following = chain_next(sessions.table, head, at)
         time = session_at(sessions, at).end - 1
         if timer.ns == FIRE:
             if time == timer.timestamp:

@@ -3,6 +3,7 @@
 """Contents of windows; described in ``windowed_contents.pxd``."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.errno cimport EBADMSG
 
 from flinkish._core.memory cimport segment_raise
 from flinkish._core.state_entries cimport table_append, table_clear
@@ -12,7 +13,7 @@ from flinkish._core.state_rows cimport (
     Entry,
     Table,
     cell_at,
-    chain_head,
+    chain_next,
     entry_at,
     table_set,
 )
@@ -89,14 +90,14 @@ cdef class ElementContents(WindowContents):
         if head.tag != TAG_CHAIN:
             return None
         elements = []
-        at = chain_head(head)
+        at = chain_next(table, head, NO_ROW)
         while at != NO_ROW:
             entry = entry_at(table, at)
-            at = entry.next
+            at = chain_next(table, head, at)
             if times is not None:
                 times.append(None if entry.time == LOWEST else entry.time)
             elements.append(self.values.decode(
-                entry.tag, entry.size, bytes_of(entry.size, &entry.word, table.slab.base)))
+                entry.tag, entry.size, bytes_of(entry.size, &entry.word, &table.slab)))
             self.table.check_open()
         return elements
 
@@ -111,20 +112,23 @@ cdef class ElementContents(WindowContents):
         cdef uint32_t other, at
         cdef Cell* head
         cdef Entry* entry
+        cdef const char* held
         cdef bytes data
         for other in others:
             head = cell_at(table, other, self.cell)
             if head.tag != TAG_CHAIN:
                 continue
-            at = chain_head(head)
+            at = chain_next(table, head, NO_ROW)
             while at != NO_ROW:
                 # A copy, since the table moves when it grows.
                 entry = entry_at(table, at)
-                data = PyBytes_FromStringAndSize(
-                    bytes_of(entry.size, &entry.word, table.slab.base), entry.size)
+                held = bytes_of(entry.size, &entry.word, &table.slab)
+                if held == NULL:
+                    segment_raise(EBADMSG)
+                data = PyBytes_FromStringAndSize(held, entry.size)
                 segment_raise(table_append(table, row, self.cell, TAG_EMPTY, 0, b"", entry.tag,
                                            entry.size, PyBytes_AS_STRING(data), entry.time, NO_ROW))
-                at = entry_at(table, at).next
+                at = chain_next(table, cell_at(table, other, self.cell), at)
             self.clear(other)
         return 0
 
@@ -141,7 +145,7 @@ cdef class FoldedContents(WindowContents):
         if cell.tag == TAG_EMPTY:
             return False
         value[0] = self.values.decode(cell.tag, cell.size,
-                                      bytes_of(cell.size, &cell.word, table.slab.base))
+                                      bytes_of(cell.size, &cell.word, &table.slab))
         return True
 
     cdef int store(self, uint32_t row, object value) except -1:

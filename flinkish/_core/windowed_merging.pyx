@@ -3,6 +3,7 @@
 """Windows that merge; described in ``windowed_merging.pxd``."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.errno cimport EBADMSG
 from libc.string cimport memcpy
 
 from flinkish._core.memory cimport segment_raise
@@ -59,7 +60,9 @@ cdef class MergingWindowedProcess(WindowedProcess):
         cdef uint32_t at
         self.table.check_open()  # code of the assigner has run
         cell = cell_at(&self.table.table, key, self.set_cell)
-        data = bytes_of(cell.size, &cell.word, self.table.table.slab.base)
+        data = bytes_of(cell.size, &cell.word, &self.table.table.slab)
+        if data == NULL:
+            segment_raise(EBADMSG)
         if cell.tag == TAG_BYTES and self.to_key is None:
             for at in range(cell.size // sizeof(Pair)):
                 memcpy(&pair, data + at * sizeof(Pair), sizeof(Pair))

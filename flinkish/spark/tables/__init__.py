@@ -18,7 +18,8 @@ Invariants:
   T3  Everything below a root is reached through the descriptor of the root, which was checked: a
       directory of this user that nobody else may enter.
   T4  A table is believed only if its header names the nonce under which it was found, and the
-      checksum of header and file sizes is right (`StateTable.seal`).
+      checksum of headers and file sizes is right (`StateTable.seal`).  What was damaged beside the
+      headers is noticed when it is used: `DamagedTable` ends the attempt, which discards the table.
   T5  Removing a published table is always allowed: it costs a rebuild, never a result.
 """
 

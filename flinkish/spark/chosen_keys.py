@@ -12,7 +12,12 @@ from flinkish.spark.key_widening import widened_columns
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.schemas import column_name, key_columns, sql_type_name
 
-__all__ = ["chosen_keys"]
+__all__ = ["chosen_keys", "no_key"]
+
+
+def no_key(row: Any) -> bool:
+    """The one key of a stream that has none."""
+    return True
 
 
 def chosen_keys(

@@ -25,14 +25,19 @@ from flinkish.spark.broadcast_streams import (
     BroadcastStream,
     connect,
 )
-from flinkish.spark.chosen_keys import chosen_keys
+from flinkish.spark.chosen_keys import chosen_keys, no_key
 from flinkish.spark.connected_streams import ConnectedStreams, IntervalJoin
 from flinkish.spark.control_plane import ControlPlane
-from flinkish.spark.explained import explain_error
+from flinkish.spark.described import Explained, columns_of, details_of
 from flinkish.spark.given import check_frame, check_process_function
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.operator_results import OperatorResults, run_operator, take_output
-from flinkish.spark.options import OperatorOptions, joined_names, plan_settings
+from flinkish.spark.options import (
+    OperatorOptions,
+    joined_names,
+    plan_settings,
+    shuffle_partitions,
+)
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.plan import EVENT_TIME, MAIN, OperatorPlan, StateSettings
 from flinkish.spark.porting import PortingHints
@@ -48,7 +53,7 @@ from flinkish.windowing import (
 __all__ = ["DataStream", "KeyedStream", "ProcessedStream"]
 
 
-class DataStream(PortingHints):
+class DataStream(Explained, PortingHints):
     """A DataFrame, streaming or batch, seen as a stream of its rows.
 
     Functions get each row as a `flinkish.common.Row` with the column names as field names;
@@ -63,7 +68,8 @@ class DataStream(PortingHints):
         self._event_time: str | None = None
         self._operators = 0
         self._watermark_lost = False
-        self._paths: list[str] = []
+        self._watermark: str | None = None
+        self._paths: dict[str, list[str]] = {}
         # Operators before this stream: their names, and what tells two of one name apart.
         self._names: dict[str, str] = {}
 
@@ -104,6 +110,8 @@ class DataStream(PortingHints):
         if bound is not None and frame.isStreaming:
             frame = frame.withWatermark(column, f"{bound} milliseconds")
         stream = DataStream(frame)
+        if bound is not None:
+            stream._watermark = f"{bound} ms behind the latest row"
         stream._columns = self._columns
         stream._event_time = column
         return stream
@@ -147,22 +155,13 @@ class DataStream(PortingHints):
         Options as for `KeyedStream.window`.
         """
         options.setdefault("max_parallelism", 1)
-        windowed = KeyedStream(self, (_no_key,)).window(window_assigner, **options)
+        windowed = KeyedStream(self, (no_key,)).window(window_assigner, **options)
         windowed.keyed = False
         return windowed
 
     def to_df(self) -> DataFrame:
         """The rows as a DataFrame."""
         return self._frame.select(*self._columns)
-
-    def explain(self) -> str:
-        """How each operator runs, a line for each: row by row or by columns, and why."""
-        return "\n".join(self._paths) or "no operator: the rows of a DataFrame"
-
-    def error(self, query: StreamingQuery) -> str | None:
-        """What `explain_error` makes of the error that ended a query; None if none has."""
-        error = query.exception()
-        return None if error is None else explain_error(error)
 
 
 class KeyedStream(PortingHints):
@@ -176,6 +175,10 @@ class KeyedStream(PortingHints):
     ) -> None:
         self._stream = stream
         self._keys, self._selector, self._widened = chosen_keys(stream.to_df(), keys, widened_from)
+
+    def __repr__(self) -> str:
+        keys = ", ".join(self._keys) or "a function of the row"
+        return f"KeyedStream{columns_of(self._stream.to_df())} by {keys}"
 
     def process(
         self,
@@ -334,8 +337,12 @@ class KeyedStream(PortingHints):
         processed = ProcessedStream(results, output, number)
         processed._watermark_lost = plan.processing_time and plan.has_watermark and user.isStreaming
         processed._names = names
-        before = [line for stream in streams for line in stream._paths]
-        processed._paths = [*dict.fromkeys(before), f"{plan.uid}: {path}"]
+        marks = [stream._watermark for stream in streams if stream._watermark is not None]
+        processed._watermark = "; ".join(dict.fromkeys(marks)) or None
+        details = details_of(plan, processed._watermark, shuffle_partitions(user.sparkSession))
+        for stream in streams:
+            processed._paths |= stream._paths
+        processed._paths[f"{plan.uid}: {path}"] = details
         return processed
 
 
@@ -363,6 +370,7 @@ class ProcessedStream(DataStream):
         stream._operators = self._operators
         stream._watermark_lost = self._watermark_lost
         stream._paths = self._paths
+        stream._watermark = self._watermark
         stream._names = self._names
         return stream
 
@@ -404,11 +412,6 @@ class ProcessedStream(DataStream):
         batch DataFrame: of its first action, for which this waits.
         """
         return self._results.statistics(query)
-
-
-def _no_key(row: Any) -> bool:
-    """The one key of a stream that has none."""
-    return True
 
 
 def _tag_schema(tag: OutputTag) -> StructType:

@@ -7,6 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from flinkish.common.errors import (
     ArgumentTypeError,
@@ -171,6 +172,50 @@ def test_aggregates_find_columns_as_spark_does(spark: SparkSession) -> None:
     assert [(row["sum_N"], row["most"]) for row in found.collect()] == [(5, 5)]
     with pytest.raises(UnknownColumnError, match=r"Sum\('keyy'\).*'keyy'.*did you mean 'key'"):
         windowed.aggregate(Sum("keyy"))
+
+
+def test_what_explains_a_stream(spark: SparkSession, endless: DataFrame) -> None:
+    rows = endless.withColumnRenamed("value", "key").withColumn("n", F.lit(1))
+    stream = timed(rows, 5000, "timestamp")
+    keyed = stream.key_by("key")
+    columns = "[timestamp: timestamp, key: bigint, n: int]"
+    assert repr(stream) == f"DataStream{columns}"
+    assert repr(keyed) == f"KeyedStream{columns} by key"
+    assert repr(stream.key_by(lambda row: row.n)).endswith(" by a function of the row")
+    counts = keyed.process(Counts(), "k bigint, n int", uid="counts", max_parallelism=7)
+    passed = counts.key_by("k").process(Counts(), "m bigint, n int")
+    assert repr(passed) == "ProcessedStream[m: bigint, n: int] after counts and Counts-2"
+    assert len(passed.explain().splitlines()) == 2
+    assert passed.explain(extended=True).splitlines() == [
+        "counts: a keyed process function sees each row",
+        "  keys: key",
+        "  key groups: 7, in 2 partitions",
+        "  event time: column 'timestamp'; watermark: 5000 ms behind the latest row",
+        "  timers: on event time",
+        "  state: in the checkpoint, of uid 'counts'",
+        "Counts-2: a keyed process function sees each row",
+        "  keys: k",
+        "  key groups: 16, in 2 partitions",
+        "  event time: that of the operator before; watermark: 5000 ms behind the latest row",
+        "  timers: on event time",
+        "  state: in the checkpoint, of the operator at this place (without a uid, "
+        "called 'Counts-2')",
+    ]
+
+
+def test_what_explains_a_batch_and_windows_without_keys(frame: DataFrame) -> None:
+    stream = DataStream(frame)
+    assert stream.explain(extended=True) == "no operator: the rows of a DataFrame"
+    counts = stream.key_by("key").process(Counts(), "k string, n int").explain(extended=True)
+    assert counts.splitlines()[1:] == [
+        "  keys: key",
+        "  event time: none",
+        "  timers: all fire at the end of the key's rows",
+        "  state: of this run",
+    ]
+    dated = timed(frame.withColumn("ts", F.timestamp_millis("n")))
+    largest = dated.window_all(TumblingEventTimeWindows.of("1 s")).reduce(max)
+    assert "\n  keys: none\n  event time: column 'ts'\n" in largest.explain(extended=True)
 
 
 def test_names_that_mean_several_columns(spark: SparkSession, frame: DataFrame) -> None:

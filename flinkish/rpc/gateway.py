@@ -270,7 +270,10 @@ def _call_millis(port: Port, timeout: Any) -> int:
 
 
 def check_implements(kind: type, base: type) -> None:
-    """Every method of the endpoint's gateways has a body; ArgumentTypeError if one has not."""
+    """Every method of the endpoint's gateways has a body that takes its arguments.
+
+    ArgumentTypeError if one has not.
+    """
     for gateway in gateways_of(kind):
         for method in schema_of(gateway).methods:
             made = getattr(kind, method.name)
@@ -284,8 +287,27 @@ def check_implements(kind: type, base: type) -> None:
                     f"{kind.__name__}.{method.name} is an asynchronous generator, and a call has "
                     "one answer: collect what it yields and return that"
                 )
+            _check_takes(kind, method)
     if inspect.iscoroutinefunction(getattr(kind, "on_start", None)):
         raise ArgumentTypeError(
             f"{kind.__name__}.on_start is `async def`, and calls would come before it has ended: "
             "make it `def`, and start coroutines there by self.run_async(function)"
         )
+
+
+def _check_takes(kind: type, method: MethodSchema) -> None:
+    """The endpoint's method takes what callers of the gateway's send: all arguments, by position.
+
+    ArgumentTypeError; without it each call would fail.
+    """
+    made = inspect.getattr_static(kind, method.name)
+    if not inspect.isfunction(made):
+        return  # a static method and other callables have rules of their own
+    signature = inspect.signature(made)
+    try:
+        signature.bind(None, *(name for name, _ in method.parameters))
+    except TypeError as error:
+        raise ArgumentTypeError(
+            f"{kind.__name__}.{method.name}{signature} does not take the arguments of "
+            f"{method.gateway}.{method.name}{method.signature}, which arrive by position: {error}"
+        ) from None

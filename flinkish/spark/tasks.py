@@ -15,6 +15,7 @@ from flinkish.common.errors import (
     IllegalArgumentError,
     UnsupportedOperationError,
 )
+from flinkish.common.names import did_you_mean
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.functions import KeyedProcessFunction, ProcessFunction
@@ -246,6 +247,7 @@ class TaskResults:
             known = ", ".join(repr(each) for each in self._tags)
             raise IllegalArgumentError(
                 f"the side outputs of this task are {known}, and {tag!r} is none of them"
+                + did_you_mean(tag.tag_id, (each.tag_id for each in self._tags))
             )
         return self._tags[tag]
 

@@ -136,3 +136,29 @@ def test_python_checks_the_arguments(service: RpcService) -> None:
     assert gateway == same
     assert len({gateway, same}) == 1
     assert "to flinkish://test/user/rpc/counter" in repr(gateway)
+
+
+def test_a_method_takes_the_arguments_that_callers_send(service: RpcService) -> None:
+    class Pairs(RpcGateway):
+        def pair(self, one: int, other: int = 0) -> Future[int]: ...
+
+    class Short(RpcEndpoint, Pairs):
+        def pair(self, one: int) -> Any: ...
+
+    class Long(RpcEndpoint, Pairs):
+        async def pair(self, one: int, other: int, third: int) -> Any: ...
+
+    class ByName(RpcEndpoint, Pairs):
+        def pair(self, one: int, *, other: int) -> Any: ...
+
+    for kind in (Short, Long, ByName):
+        with pytest.raises(ArgumentTypeError, match=r"pair\(.*does not take the arguments of"):
+            kind(service)
+
+    class Loose(RpcEndpoint, Pairs):
+        def pair(self, *numbers: int, scale: int = 1) -> Any:
+            return sum(numbers) * scale
+
+    loose = Loose(service)
+    loose.start()
+    assert loose.get_self_gateway(Pairs).pair(2, 3).result(SOON) == 5

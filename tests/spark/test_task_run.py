@@ -207,8 +207,10 @@ def test_side_outputs(spark: SparkSession) -> None:
     assert odd.columns == ["n", "text"]
     assert sorted(odd.collect())[:2] == [(1, "odd 1"), (3, "odd 3")]
     assert odd.count() == 500
-    with pytest.raises(IllegalArgumentError, match=r"'even'.*none of them"):
+    with pytest.raises(IllegalArgumentError, match=r"'even'.*none of them$"):
         results.get_side_output(OutputTag("even", "n bigint"))
+    with pytest.raises(IllegalArgumentError, match=r"none of them; did you mean 'odd'\?$"):
+        results.get_side_output(OutputTag("oddd", "n bigint"))
     results.unpersist()
 
 

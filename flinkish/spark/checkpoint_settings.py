@@ -1,14 +1,15 @@
 """What gives an operator's stored bytes their meaning, kept in its checkpoint and compared.
 
 Spark compares nothing of it: to Spark every operator has the same state, keyed by an int.  So the
-group SETTINGS_GROUP has a head of its own, a sealed JSON object of `settings_of` the plan.  The
-names and types of states are not among it: they are known once a function is open, and the head
-of each key group has those that it was written with.
+group SETTINGS_GROUP has a head of its own, a sealed JSON object of `settings_of` the plan and of
+the states that the opened function has asked for.  A state that a function asks for later is known
+to the tasks that met it alone: the head of each key group has those that it was written with.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from flinkish._core.codec import CorruptFrame, NewerFrame, seal, unseal
@@ -18,12 +19,15 @@ from flinkish.operators.grouped_reduce import GroupedReduce
 from flinkish.spark.group_state import HEAD, corrupt_state
 from flinkish.spark.key_widening import same_keys, shown_keys, widening
 from flinkish.spark.plan import OperatorPlan
+from flinkish.state.backend import KeyedStateBackend, StateDeclaration
 
 __all__ = ["KIND_SETTINGS", "SETTINGS_FORMAT", "check_settings", "settings_of"]
 
 KIND_SETTINGS = 6
 # Format 1 had max_parallelism alone.
 SETTINGS_FORMAT = 2
+# Not among the settings of operators without states, and of checkpoints of flinkish 0.1.0.
+STATES = "states"
 
 
 def settings_of(plan: OperatorPlan) -> dict[str, Any]:
@@ -47,27 +51,39 @@ def settings_of(plan: OperatorPlan) -> dict[str, Any]:
     }
 
 
-def check_settings(plan: OperatorPlan, log: Any) -> bool:
+def check_settings(
+    plan: OperatorPlan, log: Any, opened: Callable[[], KeyedStateBackend] | None = None
+) -> bool:
     """Compare a program with those that wrote the checkpoint; whether anything was written.
 
-    ``log`` is the map of SETTINGS_GROUP.  What the checkpoint does not know yet is added.  That a
-    key group is new says nothing: with another number of them every key is in another one.
+    ``log`` is the map of SETTINGS_GROUP.  ``opened`` opens the function, once the rest is found to
+    agree, and gives the states that it asked for; those of the checkpoint are kept.  What the
+    checkpoint does not know yet is added.  That a key group is new says nothing: with another
+    number of them every key is in another one.
     IncompatibleStateError.
     """
     now = settings_of(plan)
+    states: dict[str, Any] = {}
     stored = log.getValue(HEAD)
     if stored is not None:
         was = _decode(plan, stored[0])
         generations = was.get("generations", [""])
         if generations[-1] == plan.state.generation:
             _compare(plan, was, now)
+            states = was.get(STATES, {})
         elif plan.state.generation in generations:
             raise _left_generation(plan, generations)
         else:
             generations = [*generations, plan.state.generation]
         now["generations"] = generations
-        if {name: value for name, value in was.items() if name != WRITER} == now:
-            return False
+    if opened is not None:
+        backend = opened()
+        backend.compare(StateDeclaration(**one) for one in states.values())
+        states = states | {one.name: one.to_dict() for one in backend.asked_for}
+    if states:
+        now[STATES] = states
+    if stored is not None and {name: was[name] for name in was if name != WRITER} == now:
+        return False
     text = json.dumps(writer() | now).encode()
     log.updateValue(HEAD, (seal(KIND_SETTINGS, SETTINGS_FORMAT, 0, text), False))
     return True

@@ -56,7 +56,7 @@ class KeyGroupProcessor(StatefulProcessor):
         """All rows of one key group in this batch."""
         key_group = group_at(key[0])
         if key_group == SETTINGS_GROUP:
-            if check_settings(self._plan, self._log):
+            if self._check_settings():
                 self._call_back(timerValues)
             return
         # Payloads of several tasks come in no order; with this one, a batch that is run again
@@ -79,10 +79,19 @@ class KeyGroupProcessor(StatefulProcessor):
         # A group that had rows has fired its timers before them.
         key_group = group_at(key[0])
         if key_group == SETTINGS_GROUP:
-            check_settings(self._plan, self._log)
+            self._check_settings()
             self._call_back(timerValues)
         elif key_group not in self._done:
             yield from self._call(self._opened(), key_group, timerValues, (), ())
+
+    def _check_settings(self) -> bool:
+        """Compare settings and states with the checkpoint's; whether anything was written."""
+        try:
+            return check_settings(self._plan, self._log, lambda: self._opened().backend)
+        except BaseException as error:
+            if self._run is not None:
+                self._run.fail(error)
+            raise
 
     def _call_back(self, times: Any) -> None:
         """Have Spark call for the settings once its clock has moved.

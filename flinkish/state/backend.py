@@ -135,6 +135,22 @@ class KeyedStateBackend:
         self._asked_for.add(descriptor.get_name())
         return cell
 
+    @property
+    def asked_for(self) -> list[StateDeclaration]:
+        """The states that this program has asked for so far."""
+        return [one for one in self.declarations if one.name in self._asked_for]
+
+    def compare(self, declarations: Iterable[StateDeclaration]) -> None:
+        """Compare the states asked for so far with a checkpoint's; StateMigrationError.
+
+        Unlike `reconcile` it gives no cells to what the program has not asked for.
+        """
+        known = {one.name: one for one in self.asked_for}
+        for was in declarations:
+            now = known.get(was.name, was)
+            if now != was:
+                raise _changed(was, now, in_checkpoint=True)
+
     def reconcile(self, declarations: Iterable[StateDeclaration]) -> list[int]:
         """Where the cells of a checkpoint with these declarations are in this table.
 
@@ -157,17 +173,7 @@ class KeyedStateBackend:
             return first
         if known[0] != declaration:
             was, now = (declaration, known[0]) if stored else (known[0], declaration)
-            if stored or declaration.name not in self._asked_for:
-                where, remedy = "in the checkpoint", "or start from an empty checkpoint"
-            else:
-                where, remedy = "earlier in this program", "or declare it once"
-            raise StateMigrationError(
-                f"the state {declaration.name!r} was declared as {was} {where}, and this program "
-                f"declares it as {now}; give the new state another name, {remedy}",
-                setting=declaration.name,
-                was=was.to_dict(),
-                now=now.to_dict(),
-            )
+            raise _changed(was, now, stored or declaration.name not in self._asked_for)
         return known[1]
 
     def _make(self, descriptor: StateDescriptor, cell: int, of_key: bool) -> StateHandle:
@@ -236,6 +242,23 @@ def _checks(type_info: TypeInformation) -> dict[str, Any]:
     if isinstance(type_info, BasicTypeInfo) and type_info.basic_type in _CODINGS:
         return {"coding": _CODINGS[type_info.basic_type]}
     return {"check": type_info.check}
+
+
+def _changed(
+    was: StateDeclaration, now: StateDeclaration, in_checkpoint: bool
+) -> StateMigrationError:
+    """The error for a state that is declared in two ways."""
+    if in_checkpoint:
+        where, remedy = "in the checkpoint", "or start from an empty checkpoint"
+    else:
+        where, remedy = "earlier in this program", "or declare it once"
+    return StateMigrationError(
+        f"the state {now.name!r} was declared as {was} {where}, and this program declares it as "
+        f"{now}; give the new state another name, {remedy}",
+        setting=now.name,
+        was=was.to_dict(),
+        now=now.to_dict(),
+    )
 
 
 def _expiry(config: StateTtlConfig | None) -> dict[str, Any]:

@@ -363,13 +363,16 @@ def call(spark: FakeSpark, operator: OperatorPlan, watermark: int, *, rows: bool
             spark.current["timers"].discard(at)
 
 
-def test_a_batch_without_rows_is_checked_too() -> None:
+def test_a_batch_without_rows_is_checked_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # for the tables of the function that is opened
     spark = FakeSpark()
-    call(spark, plan(), 0, rows=True)
+    call(spark, plan(Counting()), 0, rows=True)
     for watermark in (10, 20, 21, 500):
-        call(spark, plan(), watermark, rows=False)
+        call(spark, plan(Counting()), watermark, rows=False)
         assert spark.current["timers"] == {watermark + 1}, "one timer, due when the clock moves"
-    call(spark, plan(), 500, rows=True)
+    call(spark, plan(Counting()), 500, rows=True)
     assert spark.current["timers"] == {501}
     with pytest.raises(IncompatibleStateError, match="keys"):
-        call(spark, plan(keys=keys("id string")), 501, rows=False)
+        call(spark, plan(Counting(), keys=keys("id string")), 501, rows=False)

@@ -19,6 +19,7 @@ from flinkish.common.errors import (
     NullKeyError,
     UnsupportedOperationError,
 )
+from flinkish.common.keys import MAY_HOLD_ZERO, normalized_key
 from flinkish.operators.base import LifeCycle, OperatorEnvironment, Output, StreamOperator
 from flinkish.operators.key_columns import intern_column
 from flinkish.operators.runtime_context import KeyedRuntimeContext, TaskRuntimeContext
@@ -88,6 +89,8 @@ class KeyedOperator(StreamOperator):
         IllegalArgumentError for one of another subtask.
         """
         key = self._select(value)
+        if type(key) in MAY_HOLD_ZERO:
+            key = normalized_key(key)
         try:
             if use_key(self.table, key):
                 return
@@ -126,6 +129,8 @@ class KeyedOperator(StreamOperator):
             if rest is None:
                 return rows
             keys = rest
+        if not MAY_HOLD_ZERO.isdisjoint(map(type, keys)):
+            keys = [normalized_key(key) for key in keys]
         try:
             unknown = find_rows(self.table, keys, rows)
         except TypeError as error:

@@ -25,6 +25,7 @@ from flinkish.common.typeinfo import TypeInformation
 from flinkish.metrics import MetricGroup
 from flinkish.operators.runtime_context import KeyedRuntimeContext
 from flinkish.spark.internals import arrow_schema
+from flinkish.spark.key_arrays import normalized_column, text_buffers
 from flinkish.spark.output_pieces import FIRST_OUTPUTS, cut, outputs_of
 from flinkish.spark.packing import NULL_KEY_GROUP
 from flinkish.spark.plan import AFTER_WATERMARK, EVENT_TIME, KEY, MAIN, OperatorPlan
@@ -283,11 +284,11 @@ class OperatorRun:
         if pa.types.is_integer(column.type) and column.type != pa.uint64():
             self.table.intern_ints(column.cast(pa.int64()).to_numpy(), None, rows)
         elif packed:
-            self.table.intern_packed(*_text_buffers(column, pa.binary()), None, rows)
+            self.table.intern_packed(*text_buffers(column, pa.binary()), None, rows)
         elif pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            self.table.intern_strings(*_text_buffers(column, pa.string()), None, rows)
+            self.table.intern_strings(*text_buffers(column, pa.string()), None, rows)
         else:
-            keys = RecordReader([column], ("key",)).values(0)
+            keys = RecordReader([normalized_column(column)], ("key",)).values(0)
             self.table.intern_objects(keys, None, rows)
         return rows
 
@@ -409,12 +410,3 @@ def element_times(rows: pa.RecordBatch) -> npt.NDArray[np.int64]:
 
 def _local_property(context: TaskContext | None, name: str) -> str | None:
     return context.getLocalProperty(name) if context else None
-
-
-def _text_buffers(column: pa.Array, kind: pa.DataType) -> tuple[np.ndarray, np.ndarray]:
-    """Offsets and bytes of an array of text or binary without nulls."""
-    if column.type != kind:
-        column = column.cast(kind)
-    _, offsets, data = column.buffers()
-    view = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
-    return view, np.frombuffer(data, np.uint8) if data else np.empty(0, np.uint8)

@@ -15,7 +15,9 @@ from flinkish._core.codec import pack_groups
 from flinkish._core.records import RecordReader, timestamps_ms
 from flinkish._core.values import pack_key
 from flinkish.common.errors import NullKeyError, TimestampError, UserFunctionError
+from flinkish.common.keys import normalized_key
 from flinkish.common.notes import add_note, spell_out_notes
+from flinkish.spark.key_arrays import normalized_column
 from flinkish.spark.placement import slot_of
 from flinkish.spark.plan import (
     AFTER_WATERMARK,
@@ -145,7 +147,7 @@ def keyed_batch(
     if plan.key_selector is not None:
         keys, groups = _selected_keys(plan, batch)
     else:
-        columns = [batch.column(name) for name in plan.key_columns]
+        columns = [normalized_column(batch.column(name)) for name in plan.key_columns]
         single = len(columns) == 1
         groups = assign_to_key_groups(
             columns[0] if single else columns,
@@ -191,7 +193,7 @@ def _selected_keys(plan: OperatorPlan, batch: pa.RecordBatch) -> tuple[pa.Array,
     groups = np.empty(batch.num_rows, np.int32)
     for index, row in enumerate(RecordReader(batch).rows()):
         try:
-            key = plan.key_selector(row)
+            key = normalized_key(plan.key_selector(row))
             encoded.append(None if key is None else pack_key(key))
             groups[index] = (
                 NULL_KEY_GROUP if key is None else assign_to_key_group(key, plan.max_parallelism)

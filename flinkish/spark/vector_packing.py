@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from flinkish._core.codec import pack_groups
+from flinkish.spark.key_arrays import normalized_column
 from flinkish.spark.packing import (
     NULL_KEY_GROUP,
     PackRows,
@@ -76,17 +77,19 @@ def combine_rows(plan: OperatorPlan, batch: pa.RecordBatch) -> CombinedRows:
     assert plan.vector is not None
     times = event_times(plan, batch)
     assert times is not None
-    numbers, missing = _key_numbers([batch.column(name) for name in plan.key_columns])
+    columns = [normalized_column(batch.column(name)) for name in plan.key_columns]
+    numbers, missing = _key_numbers(columns)
     lost = None
     if missing is not None:
         lost = lost_rows(plan, _as_packed(plan, batch, times), missing)
         there = pa.array(~missing)
         batch, times, numbers = batch.filter(there), times.filter(there), numbers[~missing]
+        columns = [column.filter(there) for column in columns]
     aggregates = plan.vector.aggregates_of(plan.schema)
     firsts, begins, records = plan.vector.spec.combiner(aggregates).combine(
         numbers, times.to_numpy(), aggregates.words_of(batch)
     )
-    keys = [batch.column(name).take(pa.array(firsts)) for name in plan.key_columns]
+    keys = [column.take(pa.array(firsts)) for column in columns]
     return CombinedRows(keys, begins, records, lost)
 
 

@@ -77,6 +77,7 @@ def _run_keys(plan: OperatorPlan) -> Callable[[Batches], Batches]:
                 yield from keyed.process(batch)
             yield from keyed.finish()
 
+    run.__name__ = f"run {plan.uid}"  # in Spark's plans
     return run
 
 
@@ -135,7 +136,7 @@ class _KeyByKey:
 
     def _results(self) -> Batches:
         yield from _each(self._run.take_outputs(AFTER_WATERMARK))
-        yield result_batch([Result(0, counters=self._run.take_counters())])
+        yield result_batch([self._run.measured(0)])
 
 
 def _each(results: Iterable[Result]) -> Batches:

@@ -16,7 +16,7 @@ from flinkish._core.codec import CorruptFrame, NewerFrame, seal, unseal
 from flinkish.common.errors import IncompatibleStateError
 from flinkish.common.formats import WRITER, newer_format, writer
 from flinkish.operators.grouped_reduce import GroupedReduce
-from flinkish.spark.group_state import HEAD, corrupt_state
+from flinkish.spark.group_state import HEAD, corrupt_state, stored_head
 from flinkish.spark.key_widening import same_keys, shown_keys, widening
 from flinkish.spark.plan import OperatorPlan
 from flinkish.state.backend import KeyedStateBackend, StateDeclaration
@@ -64,7 +64,7 @@ def check_settings(
     """
     now = settings_of(plan)
     states: dict[str, Any] = {}
-    stored = log.getValue(HEAD)
+    stored = stored_head(log)
     if stored is not None:
         was = _decode(plan, stored[0])
         generations = was.get("generations", [""])

@@ -385,14 +385,16 @@ class ProcessedStream(DataStream):
         """
         # Under Spark Connect the function travels to the server, where no stream can follow.
         output = self._output
+        uid = self._results.uid
         schemas = [(tag.tag_id, _tag_schema(tag)) for tag in side_outputs]
 
         def split(frame: DataFrame, batch_id: int) -> None:
             frame.persist()
             try:
-                main = take_output(frame, MAIN, output).select(*output.names)
+                main = take_output(frame, MAIN, output, uid).select(*output.names)
                 sides = [
-                    take_output(frame, tag, schema).select(*schema.names) for tag, schema in schemas
+                    take_output(frame, tag, schema, uid).select(*schema.names)
+                    for tag, schema in schemas
                 ]
                 write(batch_id, main, *sides)
             finally:
@@ -401,15 +403,18 @@ class ProcessedStream(DataStream):
         return self._results.frame.writeStream.foreachBatch(split)
 
     def statistics(self, query: StreamingQuery | None = None) -> dict[str, int]:
-        """What the operator counted, by name.
+        """What the operator counted and holds, by name.
 
-        The names are rows, late_rows, null_keys, timers_registered, timers_deleted,
+        Counters are rows, late_rows, null_keys, timers_registered, timers_deleted,
         timers_fired, table_misses, tables_in_memory, compactions, checkpoint_bytes and
-        groups_dropped.
+        groups_dropped; a counter ``n`` that the function made is ``metrics.n``.  Gauges, of a
+        stream alone, are key_groups, keys, event_timers, processing_timers, log_bytes and
+        table_bytes: what all key groups held after the last batch that asked them, which
+        batches without rows do not.  Before the first they are missing.
 
-        For a stream: summed over the batches that `query.recentProgress` still shows (Spark
-        keeps `spark.sql.streaming.numRecentProgressUpdates` of them, 100 by default).  For a
-        batch DataFrame: of its first action, for which this waits.
+        Counters of a stream are summed over the batches that `query.recentProgress` still shows
+        (Spark keeps `spark.sql.streaming.numRecentProgressUpdates` of them, 100 by default).
+        For a batch DataFrame: of its first action, for which this waits.
         """
         return self._results.statistics(query)
 

@@ -20,10 +20,21 @@ from flinkish._core.codec import CorruptFrame, NewerFrame, seal, seal_parts, uns
 from flinkish.common.errors import CorruptStateError, IncompatibleStateError
 from flinkish.common.formats import newer_format, writer
 from flinkish.spark.plan import OperatorPlan
+from flinkish.spark.result_rows import GAUGES, REPORTS
 from flinkish.spark.tables import PrivateTable, TableFiles, new_nonce, state_name
 from flinkish.state.backend import KeyedStateBackend, StateDeclaration
 
-__all__ = ["HEAD", "PIECE_SCHEMA", "SEQUENCE_SCHEMA", "GroupState", "Head", "corrupt_state"]
+__all__ = [
+    "HEAD",
+    "NOTHING_HELD",
+    "PIECE_SCHEMA",
+    "SEQUENCE_SCHEMA",
+    "GroupState",
+    "Head",
+    "corrupt_state",
+    "read_head",
+    "stored_head",
+]
 
 # One map for head and pieces, and schemas that nobody has to parse: each declaration is work for
 # Spark in every task.
@@ -44,7 +55,8 @@ PIECE_BYTES = 8 * 1024 * 1024
 class Head:
     """What there is of a key group; kept as a sealed JSON object of the fields, and the writer.
 
-    Format 1 was a list of the fields in this order, without ``generation``.
+    Format 1 was a list of the fields in this order, without ``generation``.  ``keys`` and what
+    follows say what the state holds; they are not known of a head that an older flinkish wrote.
     """
 
     nonce: str
@@ -57,6 +69,10 @@ class Head:
     states: str
     generation: str = ""
     flinkish: str = ""
+    keys: int | None = None
+    event_timers: int = 0
+    processing_timers: int = 0
+    table_bytes: int = 0
 
     def encode(self, key_group: int) -> bytes:
         """The head as a piece of Spark's state."""
@@ -70,12 +86,36 @@ class Head:
         if isinstance(found, list):
             return cls(*found)
         # A field that older readers may do without comes without a new format.
-        return cls(**{one.name: found[one.name] for one in fields(cls)})
+        return cls(**{one.name: found[one.name] for one in fields(cls) if one.name in found})
 
     @property
     def declarations(self) -> list[StateDeclaration]:
         """The states whose cells the log names, in the order of the cells."""
         return [StateDeclaration(**fields) for fields in json.loads(self.states)]
+
+    @property
+    def gauges(self) -> dict[str, int]:
+        """What the key group holds, to be reported."""
+        return dict.fromkeys(GAUGES, 0) | {
+            REPORTS: 1,
+            "key_groups": 1,
+            "keys": self.keys or 0,
+            "event_timers": self.event_timers,
+            "processing_timers": self.processing_timers,
+            "log_bytes": self.whole_bytes + self.change_bytes,
+            "table_bytes": self.table_bytes,
+        }
+
+
+NOTHING_HELD = dict.fromkeys(GAUGES, 0) | {REPORTS: 1}
+
+
+def stored_head(log: Any) -> Any:
+    """The head in a map of Spark's state, or None; Spark warns of a `getValue` that finds nothing.
+
+    Asking first is one more call.  An iterator says both in one, but holds all pieces.
+    """
+    return log.getValue(HEAD) if log.containsKey(HEAD) else None
 
 
 def corrupt_state(
@@ -87,6 +127,26 @@ def corrupt_state(
         version=version,
         key_group=key_group,
     )
+
+
+def read_head(plan: OperatorPlan, log: Any, key_group: int) -> Head | None:
+    """The head of a key group in its map of Spark's state; None when it has no state."""
+    stored = stored_head(log)
+    if stored is None:
+        return None
+    try:
+        return Head.decode(stored[0], key_group)
+    except CorruptFrame as error:
+        raise corrupt_state(plan, str(error), HEAD_FORMAT, key_group) from error
+    except NewerFrame as error:
+        raise _newer(plan, error, key_group) from error
+
+
+def _newer(
+    plan: OperatorPlan, error: NewerFrame, key_group: int, written_by: str | None = None
+) -> IncompatibleStateError:
+    what = f"the state of key group {key_group} of operator {plan.uid!r}"
+    return newer_format(error, what, written_by)
 
 
 class GroupState:
@@ -107,6 +167,7 @@ class GroupState:
         self.dropped: Head | None = None
         self._stale = False
         self.counters: dict[str, int] = {}
+        self.gauges = NOTHING_HELD
 
     # --- open
 
@@ -115,7 +176,7 @@ class GroupState:
 
         State of another generation is none: it goes, and ``dropped`` is the head that it had.
         """
-        head = self._read_head(key_group)
+        head = read_head(self._plan, self._log_state, key_group)
         self.counters = {
             "table_misses": 0,
             "tables_in_memory": 0,
@@ -136,18 +197,6 @@ class GroupState:
         elif self._stale or not self._map_claimed(head, key_group):
             self.counters["table_misses"] = 1
             self._rebuild(head, cells, key_group)
-        return head
-
-    def _read_head(self, key_group: int) -> Head | None:
-        stored = self._log_state.getValue(HEAD)
-        if stored is None:
-            return None
-        try:
-            head = Head.decode(stored[0], key_group)
-        except CorruptFrame as error:
-            raise corrupt_state(self._plan, str(error), HEAD_FORMAT, key_group) from error
-        except NewerFrame as error:
-            raise self._newer(error, key_group) from error
         return head
 
     def _drop(self, head: Head) -> None:
@@ -181,13 +230,7 @@ class GroupState:
         except (CorruptFrame, state_log.DamagedLog) as error:
             raise corrupt_state(self._plan, str(error), LOG_FORMAT, key_group) from error
         except NewerFrame as error:
-            raise self._newer(error, key_group, head.flinkish) from error
-
-    def _newer(
-        self, error: NewerFrame, key_group: int, written_by: str | None = None
-    ) -> IncompatibleStateError:
-        what = f"the state of key group {key_group} of operator {self._plan.uid!r}"
-        return newer_format(error, what, written_by)
+            raise _newer(self._plan, error, key_group, head.flinkish) from error
 
     def _contents(self, head: Head, key_group: int) -> Iterator[Any]:
         """The unsealed pieces of the log, in order."""
@@ -217,12 +260,15 @@ class GroupState:
         assert private is not None
         changes = state_log.commit(table)
         head = self._head
-        if not changes and not self._stale and (head is None or head.timer == timer):
+        if not changes and not self._stale:
             if head is None:
+                self.gauges = NOTHING_HELD
                 self.abandon()
-            else:
+                return
+            if head.timer == timer and head.keys is not None:
+                self.gauges = head.gauges
                 self._publish(private, head.nonce)
-            return
+                return
         generation = self._plan.state.generation
         old = head or Head("", 0, 0, 0, 0, None, watermark, "[]", generation)
         new = replace(
@@ -234,6 +280,14 @@ class GroupState:
         )
         if changes or self._stale:
             new = self._append(new, changes, private.key_group)
+        new = replace(
+            new,
+            keys=table.number_of_keys,
+            event_timers=table.number_of_event_timers,
+            processing_timers=table.number_of_processing_timers,
+            table_bytes=table.memory_bytes,
+        )
+        self.gauges = new.gauges
         self._publish(private, new.nonce)
         self._log_state.updateValue(HEAD, (new.encode(private.key_group), False))
 

@@ -12,10 +12,11 @@ from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 from flinkish.common.errors import IllegalStateError
 from flinkish.spark.batch import run_batch
 from flinkish.spark.internals import arrow_schema
+from flinkish.spark.observed import by_name, flat, sum_metrics
 from flinkish.spark.packing import PACKED_SCHEMA, packer, unpacker
 from flinkish.spark.plan import EVENT_TIME, PHASE, OperatorPlan
 from flinkish.spark.processor import KeyGroupProcessor
-from flinkish.spark.result_rows import COUNTERS, results_schema
+from flinkish.spark.result_rows import COUNTERS, GAUGES, METRICS, REPORTS, results_schema
 from flinkish.spark.session import check_session
 from flinkish.spark.two_inputs import packer_of_input
 from flinkish.spark.vector_packing import pack_rows_of
@@ -32,13 +33,13 @@ def run_operator(
     """
     name = f"flinkish.{plan.uid}"
     sums = [F.sum(counter).alias(counter) for counter in COUNTERS]
+    sums.append(sum_metrics(F.col(METRICS)).alias(METRICS))
     if plan.vector is not None:
         frame = frame.drop(*_unread(frame, plan))
     if not frame.isStreaming:
         observation = Observation(name)
-        return OperatorResults(
-            run_batch(frame, plan, second).observe(observation, *sums), name, observation
-        )
+        results = run_batch(frame, plan, second).observe(observation, *sums)
+        return OperatorResults(results, plan.uid, name, observation)
     check_session(frame.sparkSession)
     results = (
         _packed(frame, plan, second)
@@ -50,7 +51,10 @@ def run_operator(
             timeMode="ProcessingTime" if plan.processing_time else "EventTime",
         )
     )
-    return OperatorResults(results.observe(name, *sums), name, None)
+    # Null in a batch in which not all key groups were asked.
+    asked = F.sum(REPORTS) == plan.max_parallelism
+    sums += [F.when(asked, F.sum(gauge)).alias(gauge) for gauge in GAUGES]
+    return OperatorResults(results.observe(name, *sums), plan.uid, name, None)
 
 
 def _packed(frame: DataFrame, plan: OperatorPlan, second: DataFrame | None) -> DataFrame:
@@ -72,51 +76,49 @@ def _unread(frame: DataFrame, plan: OperatorPlan) -> list[str]:
     return [name for name in frame.columns if name not in read]
 
 
-def take_output(results: DataFrame, tag: str, schema: StructType) -> DataFrame:
-    """One of the outputs, out of all results or of a micro-batch of them.
+def take_output(results: DataFrame, tag: str, schema: StructType, uid: str) -> DataFrame:
+    """One of the outputs of an operator, out of all results or of a micro-batch of them.
 
     Behind its columns are EVENT_TIME and PHASE, for a following operator.
     """
     fields = [StructField(EVENT_TIME, LongType()), StructField(PHASE, IntegerType())]
     return results.select("phase", "tag", "payload").mapInArrow(
-        unpacker(tag, arrow_schema(schema)), StructType([*schema.fields, *fields])
+        unpacker(tag, arrow_schema(schema), uid), StructType([*schema.fields, *fields])
     )
 
 
 class OperatorResults:
     """What an operator gives: rows of a tag and a payload, and of counters."""
 
-    def __init__(self, frame: DataFrame, name: str, observation: Observation | None) -> None:
+    def __init__(
+        self, frame: DataFrame, uid: str, name: str, observation: Observation | None
+    ) -> None:
         self.frame = frame
+        self.uid = uid
         self.name = name
         self._observation = observation
 
     def output(self, tag: str, schema: StructType) -> DataFrame:
         """One of the outputs, as `take_output` gives it."""
-        return take_output(self.frame, tag, schema)
+        return take_output(self.frame, tag, schema, self.uid)
 
     def statistics(self, query: Any = None) -> dict[str, int]:
-        """Sums of what the operator counted."""
+        """Sums of what the operator and its function counted, and what it held when last asked."""
         if self._observation is not None:
-            return {name: value or 0 for name, value in self._observation.get.items()}
+            return flat(self._observation.get)
         if query is None:
             raise IllegalStateError(
                 "a streaming operator counts by query: call statistics(query) with what "
                 "writeStream.start() returned"
             )
         total: Counter[str] = Counter(dict.fromkeys(COUNTERS, 0))
+        held: dict[str, int] = {}
         for progress in query.recentProgress:
             observed = progress["observedMetrics"].get(self.name)
             if observed is not None:
-                counted = _by_name(observed)
-                total.update({name: counted[name] or 0 for name in COUNTERS})
-        return dict(total)
-
-
-def _by_name(observed: Any) -> dict[str, Any]:
-    """Observed metrics by name; Spark Connect sends values and names apart."""
-    fields = observed.asDict()
-    if set(fields) == {"values", "schema"}:
-        names = [field["name"] for field in fields["schema"]["fields"]]
-        return dict(zip(names, fields["values"], strict=True))
-    return dict(fields)
+                found = by_name(observed)
+                gauges = {name: found.pop(name) for name in GAUGES}
+                total.update(flat(found))
+                if gauges["keys"] is not None:
+                    held = gauges
+        return dict(total) | held

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from types import TracebackType
@@ -71,6 +72,7 @@ class OperatorRun:
         self.metrics = MetricGroup()
         self._counted = dict.fromkeys(COUNTERS, 0)
         self._added = dict.fromkeys(COUNTERS, 0)
+        self._own: dict[str, int] = {}
         self._main = self._encoder("main output", plan.output, plan.output_type)
         self._sides: dict[str, RowEncoder] = {}
         self._key_group = 0
@@ -306,7 +308,7 @@ class OperatorRun:
                 tag = self._plan.null_keys.tag_id
                 for payload in cut(rows.append_column(EVENT_TIME, times)):
                     yield Result(NULL_KEY_GROUP, AFTER_WATERMARK, tag, payload)
-        yield Result(NULL_KEY_GROUP, counters=self.take_counters())
+        yield self.measured(NULL_KEY_GROUP)
 
     def unpack(self, payloads: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
         """The packed batches of payloads."""
@@ -390,6 +392,18 @@ class OperatorRun:
             "timers_deleted": engine.timers.deleted,
             "timers_fired": engine.fired,
         }
+
+    def measured(self, key_group: int, gauges: dict[str, int] | None = None) -> Result:
+        """What was counted since the last call, the user's own counters among it."""
+        counts = self.metrics.counts()
+        own = {name: n - self._own.get(name, 0) for name, n in counts.items()}
+        self._own = counts
+        return Result(
+            key_group,
+            counters=self.take_counters(),
+            gauges=gauges,
+            metrics=json.dumps(own) if own else None,
+        )
 
     def take_counters(self) -> dict[str, int]:
         """What was counted since the last call."""

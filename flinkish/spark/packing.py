@@ -60,6 +60,9 @@ NULL_KEY_GROUP = -1
 # and program agree.
 SETTINGS_GROUP = -2
 
+# For more key groups than these, only each second, third, ... batch asks all what they hold.
+_ASKED_AT_ONCE = 256
+
 # A task packs this much at a time: few, large payloads, and bounded memory.
 _CHUNK_ROWS = 1_000_000
 _CHUNK_BYTES = 128 * 1024 * 1024
@@ -78,6 +81,8 @@ def packer(plan: OperatorPlan, pack_rows: PackRows | None = None) -> Callable[[B
         sequence = 0
         packed: list[tuple[int, int, int, int, Any]]
         packed = [(slot_of(SETTINGS_GROUP), 0, part, 0, b"")]
+        if context is not None and part == 0 and _asks(context, plan):
+            packed += [(slot_of(group), 0, 0, -1, b"") for group in range(plan.max_parallelism)]
         for table in _chunks(batches):
             for phase, rows in _phases(plan, table):
                 for group, payload in pack_rows(plan, rows):
@@ -88,7 +93,17 @@ def packer(plan: OperatorPlan, pack_rows: PackRows | None = None) -> Callable[[B
         if packed:
             yield _packed_rows(packed)
 
+    pack.__name__ = f"pack {plan.uid}"  # in Spark's plans
     return pack
+
+
+def _asks(context: TaskContext, plan: OperatorPlan) -> bool:
+    """Whether all key groups are asked in this batch for what they hold, rows or not.
+
+    One without rows costs a call and a look at its head, so of many groups not each batch asks.
+    """
+    batch = context.getLocalProperty("streaming.sql.batchId")
+    return batch is not None and int(batch) % -(-plan.max_parallelism // _ASKED_AT_ONCE) == 0
 
 
 def _packed_rows(rows: Sequence[tuple[int, int, int, int, Any]]) -> pa.RecordBatch:
@@ -262,7 +277,7 @@ def read_payload(payload: Any, schema: pa.Schema) -> pa.RecordBatch:
         return reader.read_next_batch()
 
 
-def unpacker(tag: str, schema: pa.Schema) -> Callable[[Batches], Batches]:
+def unpacker(tag: str, schema: pa.Schema, uid: str) -> Callable[[Batches], Batches]:
     """The function for `mapInArrow` that takes one output out of an operator's results.
 
     Behind the columns of `schema` it gives EVENT_TIME and PHASE, for a following operator.
@@ -277,4 +292,6 @@ def unpacker(tag: str, schema: pa.Schema) -> Callable[[Batches], Batches]:
                 phase = np.full(rows.num_rows, wanted.column("phase")[index].as_py(), np.int32)
                 yield rows.append_column(PHASE, pa.array(phase))
 
+    # In Spark's plans.
+    unpack.__name__ = " ".join(filter(None, ("output", tag, "of", uid)))
     return unpack

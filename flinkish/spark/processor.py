@@ -12,9 +12,11 @@ from flinkish.common.durations import to_millis
 from flinkish.common.elements import MIN_TIMESTAMP
 from flinkish.spark.checkpoint_settings import check_settings
 from flinkish.spark.group_state import (
+    NOTHING_HELD,
     PIECE_SCHEMA,
     SEQUENCE_SCHEMA,
     GroupState,
+    read_head,
 )
 from flinkish.spark.operator_run import OperatorRun
 from flinkish.spark.packing import NULL_KEY_GROUP, SETTINGS_GROUP
@@ -42,6 +44,7 @@ class KeyGroupProcessor(StatefulProcessor):
         self._sealed = Sealed(plan)
         self._run: OperatorRun | None = None
         self._done: set[int] = set()
+        self._reported: dict[int, dict[str, int]] = {}
 
     @property
     def _plan(self) -> OperatorPlan:
@@ -64,7 +67,11 @@ class KeyGroupProcessor(StatefulProcessor):
         ordered = sorted((row.phase, row.part, row.seq, bytes(row.payload)) for row in rows)
         phases: tuple[list[bytes], list[bytes]] = ([], [])
         for phase, _, _, payload in ordered:
-            phases[phase].append(payload)
+            if payload:
+                phases[phase].append(payload)
+        if not phases[0] and not phases[1] and self._report(key_group):
+            yield _row(Result(key_group, gauges=self._reported[key_group]))
+            return
         run = self._opened()
         if key_group == NULL_KEY_GROUP:
             results = run.route_null_keys(run.unpack(phases[0] + phases[1]))
@@ -86,12 +93,28 @@ class KeyGroupProcessor(StatefulProcessor):
 
     def _check_settings(self) -> bool:
         """Compare settings and states with the checkpoint's; whether anything was written."""
+        if self._run is not None:
+            self._run.check()  # the key group before is none of what is raised here
         try:
             return check_settings(self._plan, self._log, lambda: self._opened().backend)
         except BaseException as error:
             if self._run is not None:
                 self._run.fail(error)
             raise
+
+    def _report(self, key_group: int) -> bool:
+        """Find out what a key group without rows holds; False if its state has to be read for it.
+
+        Its timers may still be due: it is called for those after all rows.
+        """
+        head = read_head(self._plan, self._log, key_group)
+        if head is None or head.generation != self._plan.state.generation:
+            self._reported[key_group] = NOTHING_HELD
+        elif head.keys is None:
+            return False
+        else:
+            self._reported[key_group] = head.gauges
+        return True
 
     def _call_back(self, times: Any) -> None:
         """Have Spark call for the settings once its clock has moved.
@@ -164,7 +187,11 @@ class KeyGroupProcessor(StatefulProcessor):
             self._state.abandon()
             raise
         run.add(self._state.counters)
-        yield _row(Result(key_group, counters=run.take_counters()))
+        reported = self._reported.get(key_group)
+        gauges = self._state.gauges
+        if reported is not None:
+            gauges = {name: held - reported[name] for name, held in gauges.items()}
+        yield _row(run.measured(key_group, gauges))
 
     def _spark_timer(
         self, run: OperatorRun, registered: int | None, watermark: int, now: int

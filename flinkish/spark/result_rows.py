@@ -1,4 +1,4 @@
-"""What a keyed operator yields: rows with a payload of some output, or with counters."""
+"""What a keyed operator yields: rows with a payload of some output, or with what it measured."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["COUNTERS", "Result", "result_batch", "results_schema"]
+__all__ = ["COUNTERS", "GAUGES", "METRICS", "REPORTS", "Result", "result_batch", "results_schema"]
 
 # What every call counts; sums of them are the operator's statistics.
 COUNTERS = (
@@ -25,17 +25,35 @@ COUNTERS = (
     "groups_dropped",
 )
 
+# What each key group holds at the end of a batch.  A key group reports once in a batch, which
+# REPORTS counts: sums are of the whole operator if there are as many reports as key groups.
+GAUGES = (
+    "key_groups",
+    "keys",
+    "event_timers",
+    "processing_timers",
+    "log_bytes",
+    "table_bytes",
+)
+REPORTS = "reports"
+
+# What the user's own counters counted, as a JSON object: see `observed`.
+METRICS = "metrics"
+
+_NUMBERS = (*COUNTERS, REPORTS, *GAUGES)
+
 
 def results_schema() -> str:
     """Columns of what an operator yields: a payload of some output, or counters."""
-    return "kg int, phase int, tag string, payload binary, " + ", ".join(
-        f"{name} bigint" for name in COUNTERS
+    return "kg int, phase int, tag string, payload binary, metrics string, " + ", ".join(
+        f"{name} bigint" for name in _NUMBERS
     )
 
 
 _RESULTS = pa.schema(
     [("kg", pa.int32()), ("phase", pa.int32()), ("tag", pa.string()), ("payload", pa.binary())]
-    + [(name, pa.int64()) for name in COUNTERS]
+    + [(METRICS, pa.string())]
+    + [(name, pa.int64()) for name in _NUMBERS]
 )
 
 
@@ -48,16 +66,20 @@ class Result:
     tag: str | None = None
     payload: bytes | None = None
     counters: dict[str, int] | None = None
+    gauges: dict[str, int] | None = None
+    metrics: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The row by column names; a counter that was not touched is 0."""
-        counted = self.counters
+        counted, held = self.counters, self.gauges
         return {
             "kg": self.key_group,
             "phase": self.phase,
             "tag": self.tag,
             "payload": self.payload,
+            METRICS: self.metrics,
             **{name: None if counted is None else counted.get(name, 0) for name in COUNTERS},
+            **{name: None if held is None else held[name] for name in (REPORTS, *GAUGES)},
         }
 
 

@@ -95,6 +95,7 @@ def task_function(plan: TaskPlan) -> Callable[[Batches], Batches]:
 
         yield from run_attached(plan.control_plane, plan.name, make, batches)
 
+    run.__name__ = plan.name  # in Spark's plans
     return run
 
 

@@ -313,7 +313,7 @@ class TwoInputRun(OperatorRun):
     def route_null_keys(self, lost: Iterable[pa.RecordBatch]) -> Iterator[Result]:
         """Count rows without a key."""
         self.add({"null_keys": sum(one.num_rows for one in lost)})
-        yield Result(NULL_KEY_GROUP, counters=self.take_counters())
+        yield self.measured(NULL_KEY_GROUP)
 
 
 def _times(plan: OperatorPlan, rows: pa.RecordBatch) -> npt.NDArray[np.int64]:

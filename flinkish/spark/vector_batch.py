@@ -22,7 +22,7 @@ from flinkish._core.state_table import StateTable
 from flinkish.common.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from flinkish.spark.packing import keyed_batch
 from flinkish.spark.plan import AFTER_WATERMARK, OperatorPlan
-from flinkish.spark.result_rows import Result, result_batch, results_schema
+from flinkish.spark.result_rows import result_batch, results_schema
 from flinkish.spark.vector_packing import combine_rows, fixed_records, named_keys
 from flinkish.spark.vector_plan import PANE_BEGIN, RECORD
 from flinkish.spark.vector_run import VectorRun
@@ -124,4 +124,4 @@ class _KeysInTurn:
         for result in self._run.advance(MAX_TIMESTAMP, 0, AFTER_WATERMARK):
             yield result_batch([result])
         forget_empty_rows(self._table)
-        yield result_batch([Result(0, counters=self._run.take_counters())])
+        yield result_batch([self._run.measured(0)])

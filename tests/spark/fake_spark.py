@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from flinkish.spark.batch import result_batch
+from flinkish.spark.group_state import HEAD
 from flinkish.spark.packing import unpacker
 from flinkish.spark.placement import slot_of
 from flinkish.spark.plan import MAIN, OperatorPlan, StateSettings
@@ -55,7 +56,12 @@ class FakeMap:
         self._log = store.setdefault("log", {})
 
     def getValue(self, key: Any) -> Any:
+        # Spark logs a warning for one that is not there, which only damage may leave.
+        assert key in self._log or key != HEAD
         return self._log.get(key)
+
+    def containsKey(self, key: Any) -> bool:
+        return key in self._log
 
     def updateValue(self, key: Any, value: Any) -> None:
         self._log[key] = value
@@ -164,11 +170,11 @@ class FakeSpark:
         self.counters = {}
         for row in found:
             for name, value in row.items():
-                if value is not None and name not in ("kg", "phase", "tag", "payload"):
+                if value is not None and name not in ("kg", "phase", "tag", "payload", "metrics"):
                     self.counters[name] = self.counters.get(name, 0) + value
         batch = result_batch(
             Result(row["kg"], row["phase"], row["tag"], row["payload"]) for row in found
         )
-        unpacked = unpacker(tag, schema)(iter([batch]))
+        unpacked = unpacker(tag, schema, "operator")(iter([batch]))
         names = schema.names
         return [tuple(row[name] for name in names) for out in unpacked for row in out.to_pylist()]

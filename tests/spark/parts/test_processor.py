@@ -2,7 +2,9 @@
 
 import importlib
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -16,8 +18,13 @@ from flinkish.common.errors import (
     TimestampError,
 )
 from flinkish.datastream.functions import KeyedProcessFunction
+from flinkish.spark.group_state import HEAD, Head
 from flinkish.spark.internals import dumps, loads
 from flinkish.spark.pickling import Sealed
+from flinkish.spark.placement import slot_of
+from flinkish.spark.plan import OperatorPlan
+from flinkish.spark.processor import KeyGroupProcessor
+from flinkish.spark.result_rows import GAUGES
 from tests.spark.fake_spark import FakeSpark, plan
 
 NOBODY = OutputTag("nobody", "key string, n bigint, ts timestamp")
@@ -199,3 +206,46 @@ def test_what_is_wrong_with_a_later_key_group_is_said(tmp_path: Path) -> None:
         spark.batch(plan(Alarm(), OUT, tmp_path / "other"), rows, 0)
     assert f"(Alarm), key group {groups[-1]}" in "".join(e.value.__notes__)
     assert "for the key" not in "".join(e.value.__notes__)
+
+
+def asked(spark: FakeSpark, operator: OperatorPlan, group: int, at: int = 0) -> dict[str, int]:
+    """What a key group without rows says in a batch of its own, its due timers fired."""
+    processor = KeyGroupProcessor(operator)
+    processor.init(spark)  # type: ignore[arg-type]
+    spark.current = spark.state.setdefault(group, {"timers": set(), "log": {}})
+    row = SimpleNamespace(phase=0, part=0, seq=-1, payload=b"")
+    key, times = (slot_of(group),), spark.times(at)
+    results = [*processor.handleInputRows(key, iter([row]), times)]
+    for due in [timer for timer in spark.current["timers"] if timer <= at]:
+        results += processor.handleExpiredTimer(key, times, None)
+        spark.current["timers"].discard(due)
+    processor.close()
+    reports = [found for result in results if (found := result.asDict())["reports"] is not None]
+    return {name: sum(report[name] for report in reports) for name in ("reports", *GAUGES)}
+
+
+def test_groups_say_once_in_a_batch_what_they_hold(tmp_path: Path) -> None:
+    spark, operator = FakeSpark(), plan(Alarm(), OUT, tmp_path)
+    spark.batch(operator, [("a", 100, 1000)], 0)
+    (group,) = spark.state
+    held = asked(spark, operator, group)
+    assert held["log_bytes"] > 0
+    counts = ("reports", "key_groups", "event_timers", "processing_timers")
+    assert [held[name] for name in counts] == [1, 1, 1, 0]
+    # Asked, and then called for its timer: the sum is what it holds after that.
+    fired = asked(spark, operator, group, at=5000)
+    assert [fired[name] for name in counts] == [1, 1, 0, 0]
+    nothing = asked(spark, operator, (group + 1) % 4)
+    assert nothing == dict.fromkeys(nothing, 0) | {"reports": 1}
+
+
+def test_a_group_of_an_older_flinkish_looks_what_it_holds(tmp_path: Path) -> None:
+    spark, operator = FakeSpark(), plan(Alarm(), OUT, tmp_path)
+    spark.batch(operator, [("a", 100, 1000)], 0)
+    (group,) = spark.state
+    held = asked(spark, operator, group)
+    log = spark.state[group]["log"]
+    head = Head.decode(log[HEAD][0], group)
+    log[HEAD] = (replace(head, keys=None, event_timers=0, table_bytes=0).encode(group), False)
+    assert asked(spark, operator, group)["event_timers"] == held["event_timers"] == 1
+    assert Head.decode(log[HEAD][0], group).keys == head.keys

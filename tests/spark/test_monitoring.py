@@ -1,0 +1,114 @@
+"""What a keyed operator shows of itself: in statistics, in a query's progress, in Spark's plans."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from flinkish.common import Types
+from flinkish.functions import KeyedProcessFunction, RuntimeContext
+from flinkish.spark import DataStream
+from flinkish.state import ValueStateDescriptor
+from tests.spark.support import GROUPS, Source, iso, run, timed
+
+SCHEMA = "key string, n long, ts timestamp"
+FAR = 1_000_000
+
+
+class Holding(KeyedProcessFunction):
+    """Holds a value and a timer for each key, and counts what it adds; forgets a key at n = 0."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.sum = runtime_context.get_state(ValueStateDescriptor("sum", Types.LONG()))
+        group = runtime_context.get_metrics_group()
+        self.added = group.add_group("money").counter("added")
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        self.added.inc(value.n)
+        if value.n == 0:
+            self.sum.clear()
+            ctx.timer_service().delete_event_time_timer(FAR)
+            return
+        ctx.timer_service().register_event_time_timer(FAR)
+        self.sum.update((self.sum.value() or 0) + value.n)
+        yield value.key, self.sum.value()
+
+
+def rows(keys: range, n: int) -> list[dict[str, Any]]:
+    return [{"key": f"k{key}", "n": n, "ts": iso(1_000)} for key in keys]
+
+
+def test_gauges_count_groups_without_rows_and_survive_a_restart(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    source = Source(spark, tmp_path / "in", SCHEMA)
+    stream = (
+        timed(source.stream())
+        .key_by("key")
+        .process(Holding(), schema="key string, sum long", uid="holding", max_parallelism=GROUPS)
+    )
+    source.add(rows(range(40), 2))
+    first = run(stream, tmp_path / "checkpoint").statistics
+    assert (first["keys"], first["event_timers"]) == (40, 40)
+    assert first["processing_timers"] == 0
+    assert 1 < first["key_groups"] <= GROUPS
+    assert first["log_bytes"] > 0
+    assert first["table_bytes"] > 0
+    assert first["metrics.money.added"] == 80
+    # One key of one key group: all the others have neither rows nor due timers.
+    source.add(rows(range(1), 3))
+    again = run(stream, tmp_path / "checkpoint")
+    second = again.statistics
+    assert (second["keys"], second["event_timers"]) == (40, 40)
+    assert second["key_groups"] == first["key_groups"]
+    assert second["log_bytes"] > first["log_bytes"]
+    assert second["metrics.money.added"] == 3
+    observed = again.query.lastProgress["observedMetrics"]["flinkish.holding"]
+    assert observed["keys"] in (40, None)
+    source.add(rows(range(30), 0))
+    third = run(stream, tmp_path / "checkpoint").statistics
+    assert third["event_timers"] == 10
+
+
+def test_a_batch_counts_a_functions_own(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.createDataFrame([("a", 1), ("a", 2), ("b", 4)], "key string, n long")
+    stream = DataStream(frame).key_by("key").process(Adding(), schema="key string")
+    assert len(stream.to_df().collect()) == 3
+    statistics = stream.statistics()
+    assert statistics["metrics.sum"] == 7
+    assert statistics["rows"] == 3
+    assert "keys" not in statistics
+
+
+class Adding(KeyedProcessFunction):
+    """Adds up in a counter."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.sum = runtime_context.get_metrics_group().counter("sum")
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        self.sum.inc(value.n)
+        yield (value.key,)
+
+
+def test_plans_name_the_operators(
+    spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source = Source(spark, tmp_path / "in", SCHEMA)
+    source.add(rows(range(2), 1))
+    stream = (
+        timed(source.stream())
+        .key_by("key")
+        .process(Holding(), schema="key string, sum long", uid="holding", max_parallelism=GROUPS)
+    )
+    writer = stream.to_df().writeStream.format("noop").trigger(availableNow=True)
+    query: StreamingQuery = writer.option("checkpointLocation", str(tmp_path / "c")).start()
+    query.awaitTermination()
+    capfd.readouterr()
+    query.explain()
+    plan = capfd.readouterr().out
+    assert "MapInArrow pack holding(" in plan
+    assert "MapInArrow output of holding(" in plan
+    assert "flinkish.holding" in plan

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from flinkish.spark.data_stream import DataStream, KeyedStream, ProcessedStream
     from flinkish.spark.explained import explain_error
     from flinkish.spark.limits import Adaptive, Concurrency, Rate
+    from flinkish.spark.observed import statistics
     from flinkish.spark.plan import StateSettings
     from flinkish.spark.session import SETTINGS, configure
     from flinkish.spark.source import register_source
@@ -49,6 +50,7 @@ else:
             "flinkish.spark.data_stream": ("DataStream", "KeyedStream", "ProcessedStream"),
             "flinkish.spark.explained": ("explain_error",),
             "flinkish.spark.limits": ("Adaptive", "Concurrency", "Rate"),
+            "flinkish.spark.observed": ("statistics",),
             "flinkish.spark.plan": ("StateSettings",),
             "flinkish.spark.session": ("SETTINGS", "configure"),
             "flinkish.spark.source": ("register_source",),
@@ -81,4 +83,5 @@ __all__ = [
     "idempotency_key",
     "register_source",
     "run_task",
+    "statistics",
 ]

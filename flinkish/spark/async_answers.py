@@ -11,8 +11,11 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from flinkish.spark.result_rows import METRICS
+
 __all__ = [
     "COUNTERS",
+    "COUNTS",
     "COUNTS_COLUMN",
     "ERROR",
     "ERROR_TYPE",
@@ -32,6 +35,8 @@ ERROR_TYPE = pa.struct([("type", pa.string()), ("message", pa.string()), ("attem
 # What each task counts; sums of them are observed by Spark.
 COUNTERS = ("rows", "results", "failed", "dropped", "timed_out", "retried", "saved")
 COUNTS_COLUMN = "__flinkish_counts"
+# The counters of users are a JSON object, see `observed`.
+COUNTS = pa.struct([*((name, pa.int64()) for name in COUNTERS), (METRICS, pa.string())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +49,10 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a task has counted, by the names in COUNTERS."""
+    """What a task has counted, by the names in COUNTERS, and the user's own counters."""
 
     counts: dict[str, int]
+    own: dict[str, int]
 
 
 Answer = tuple[Any, Any, int, int | None]

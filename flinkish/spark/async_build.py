@@ -23,7 +23,9 @@ from flinkish.spark.call_layers import ledger_layer
 from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.control_plane.attached import handle_of
 from flinkish.spark.internals import arrow_schema
+from flinkish.spark.observed import sum_metrics
 from flinkish.spark.pickling import check_picklable
+from flinkish.spark.result_rows import METRICS
 from flinkish.spark.schemas import output_schema, session_time_zone
 from flinkish.spark.task_plan import SideOutput
 from flinkish.spark.tasks import Schema, TaskResults
@@ -40,7 +42,9 @@ _ERROR_COLUMN = StructField(
         ]
     ),
 )
-_COUNTS = StructType([StructField(name, LongType()) for name in COUNTERS])
+_COUNTS = StructType(
+    [*(StructField(name, LongType()) for name in COUNTERS), StructField(METRICS, StringType())]
+)
 
 
 def with_ledger(
@@ -115,10 +119,12 @@ def call_rows(
         kept=kept,
         stamped=stamped,
     )
-    counts = [StructField(COUNTS_COLUMN, _COUNTS)]
-    answers = TaskResults.of(frame, plan, output, sides, counts)
+    others = [StructField(COUNTS_COLUMN, _COUNTS)]
+    answers = TaskResults.of(frame, plan, output, sides, others)
     if observation is not None or frame.isStreaming:
-        sums = [F.sum(F.col(COUNTS_COLUMN)[counter]).alias(counter) for counter in COUNTERS]
+        counts = F.col(COUNTS_COLUMN)
+        sums = [F.sum(counts[counter]).alias(counter) for counter in COUNTERS]
+        sums.append(sum_metrics(counts[METRICS]).alias(METRICS))
         answers.observe(observation or f"flinkish.{name}", *sums)
     return answers
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import tzinfo
 from itertools import groupby
 from typing import Any
@@ -11,8 +12,9 @@ import pyarrow as pa
 
 from flinkish.common.notes import add_note, shortened
 from flinkish.common.typeinfo import TypeInformation
-from flinkish.spark.async_answers import COUNTERS, ERROR, ERROR_TYPE, Answer, Counts, Failure
+from flinkish.spark.async_answers import COUNTS, ERROR, ERROR_TYPE, Answer, Counts, Failure
 from flinkish.spark.async_stamps import Stamped
+from flinkish.spark.result_rows import METRICS
 from flinkish.spark.task_encoders import RowEncoder, struct_columns
 
 __all__ = ["AnswerEncoder"]
@@ -136,13 +138,13 @@ class AnswerEncoder:
         return struct_columns(self._columns, index, self._failed_rows.encode(rows))
 
     def _count(self, counts: Counts) -> pa.RecordBatch:
-        counted = dict(counts.counts)
+        counted: dict[str, Any] = dict(counts.counts)
+        counted[METRICS] = json.dumps(counts.own) if counts.own else None
         counted["failed"] = self._failures
         counted["results"] = self._given
         if self._on_error == "drop":
             counted["dropped"] = counted["failed"]
-        schema = pa.schema([(name, pa.int64()) for name in COUNTERS])
-        rows = pa.RecordBatch.from_pylist([counted], schema)
+        rows = pa.RecordBatch.from_pylist([counted], pa.schema(COUNTS.fields))
         return struct_columns(self._columns, len(self._columns) - 1, rows)
 
 

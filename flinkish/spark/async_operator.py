@@ -73,6 +73,8 @@ class AnswerOperator(AsyncWaitOperator):
         """As declared."""
         super().setup(output, environment)
         self._emitter = _AnswerOutput(output)
+        self._metrics = self.environment.metrics
+        self._not_own = [*self._metrics.counts()]  # those of the operator
 
     def open(self) -> None:
         """As declared."""
@@ -90,7 +92,10 @@ class AnswerOperator(AsyncWaitOperator):
             "retried": seen.retried,
             "saved": sum(layer.num_saved() for layer in self._layers),
         }
-        self.output.emit(StreamRecord(Counts(counts)))
+        own = self._metrics.counts()
+        for name in self._not_own:
+            del own[name]
+        self.output.emit(StreamRecord(Counts(counts, own)))
 
     def close(self) -> None:
         """As declared."""

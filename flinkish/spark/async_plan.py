@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from flinkish.common.output_tag import OutputTag
-from flinkish.spark.async_answers import COUNTERS, COUNTS_COLUMN, OnError
+from flinkish.spark.async_answers import COUNTS, COUNTS_COLUMN, OnError
 from flinkish.spark.async_encoder import AnswerEncoder
 from flinkish.spark.async_stamps import Stamped
 from flinkish.spark.task_encoders import Encoder
@@ -38,8 +38,7 @@ class AsyncPlan(TaskPlan):
             pa.field(side_column(index), pa.struct(list(side.schema)))
             for index, side in enumerate(self.sides)
         ]
-        counts = pa.struct([(name, pa.int64()) for name in COUNTERS])
-        return pa.schema([*structs, pa.field(COUNTS_COLUMN, counts)])
+        return pa.schema([*structs, pa.field(COUNTS_COLUMN, COUNTS)])
 
     def encoders(self) -> dict[OutputTag | None, Encoder]:
         """What makes columns of answers: errors, too, come by the main output."""

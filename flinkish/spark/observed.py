@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+from pyspark.sql.streaming import StreamingQuery
 
-from flinkish.spark.result_rows import METRICS
+from flinkish.spark.result_rows import GAUGES, METRICS
 
-__all__ = ["by_name", "flat", "sum_metrics"]
+__all__ = ["flat", "statistics", "sum_metrics"]
 
 _KIND = "map<string,bigint>"
+_OURS = "flinkish."
 
 
 def sum_metrics(column: Column) -> Column:
@@ -25,7 +28,30 @@ def sum_metrics(column: Column) -> Column:
     )
 
 
-def by_name(observed: Any) -> dict[str, Any]:
+def statistics(query: StreamingQuery) -> dict[str, dict[str, int]]:
+    """What each operator of a streaming query counted and holds: by its uid or name, then by name.
+
+    Counters are summed over the batches that ``query.recentProgress`` still shows (Spark keeps
+    ``spark.sql.streaming.numRecentProgressUpdates`` of them, 100 by default); a counter ``n`` that
+    the function made is ``metrics.n``.  Gauges are those of the last batch that shows them.  It
+    works on Spark Connect, too.
+    """
+    totals: dict[str, Counter[str]] = {}
+    held: dict[str, dict[str, int]] = {}
+    for progress in query.recentProgress:
+        for name, observed in progress["observedMetrics"].items():
+            if not name.startswith(_OURS):
+                continue
+            operator = name[len(_OURS) :]
+            found = _by_name(observed)
+            gauges = {name: found.pop(name) for name in GAUGES if name in found}
+            totals.setdefault(operator, Counter()).update(flat(found))
+            if None not in gauges.values():
+                held[operator] = gauges
+    return {operator: dict(total) | held.get(operator, {}) for operator, total in totals.items()}
+
+
+def _by_name(observed: Any) -> dict[str, Any]:
     """Observed metrics by name; Spark Connect sends values and names apart."""
     fields = observed.asDict()
     if set(fields) == {"values", "schema"}:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from pyspark.sql import DataFrame, Observation
@@ -12,7 +11,7 @@ from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 from flinkish.common.errors import IllegalStateError
 from flinkish.spark.batch import run_batch
 from flinkish.spark.internals import arrow_schema
-from flinkish.spark.observed import by_name, flat, sum_metrics
+from flinkish.spark.observed import flat, statistics, sum_metrics
 from flinkish.spark.packing import PACKED_SCHEMA, packer, unpacker
 from flinkish.spark.plan import EVENT_TIME, PHASE, OperatorPlan
 from flinkish.spark.processor import KeyGroupProcessor
@@ -111,14 +110,4 @@ class OperatorResults:
                 "a streaming operator counts by query: call statistics(query) with what "
                 "writeStream.start() returned"
             )
-        total: Counter[str] = Counter(dict.fromkeys(COUNTERS, 0))
-        held: dict[str, int] = {}
-        for progress in query.recentProgress:
-            observed = progress["observedMetrics"].get(self.name)
-            if observed is not None:
-                found = by_name(observed)
-                gauges = {name: found.pop(name) for name in GAUGES}
-                total.update(flat(found))
-                if gauges["keys"] is not None:
-                    held = gauges
-        return dict(total) | held
+        return dict.fromkeys(COUNTERS, 0) | statistics(query).get(self.uid, {})

@@ -100,6 +100,7 @@ def test_errors_that_are_dropped_are_counted(spark: SparkSession) -> None:
         "timed_out": 1,
         "retried": 0,
         "saved": 0,
+        "metrics": {},
     }
 
 

@@ -4,11 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Observation, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
+import flinkish.spark as fs
 from flinkish.common import Types
-from flinkish.functions import KeyedProcessFunction, RuntimeContext
+from flinkish.functions import AsyncFunction, KeyedProcessFunction, RuntimeContext
 from flinkish.spark import DataStream
 from flinkish.state import ValueStateDescriptor
 from tests.spark.support import GROUPS, Source, iso, run, timed
@@ -112,3 +113,42 @@ def test_plans_name_the_operators(
     assert "MapInArrow pack holding(" in plan
     assert "MapInArrow output of holding(" in plan
     assert "flinkish.holding" in plan
+
+
+class Paid(AsyncFunction):
+    """Squares a number, and counts what that costs."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.cost = runtime_context.get_metrics_group().counter("cost")
+
+    async def async_invoke(self, value: Any) -> list[Any]:
+        self.cost.inc(value.n)
+        return [(value.n * value.n,)]
+
+
+def test_calls_of_a_stream_count_their_cost(spark: SparkSession, tmp_path: Path) -> None:
+    source = Source(spark, tmp_path / "in", "n long")
+    for batch in (range(3), range(3, 5)):
+        source.add({"n": n} for n in batch)
+    frame = fs.async_map(source.stream(), Paid(), "m long", name="paid")
+    writer = frame.writeStream.format("noop").trigger(availableNow=True)
+    query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    query.awaitTermination()
+    counted = fs.statistics(query)["paid"]
+    assert {name: n for name, n in counted.items() if n} == {
+        "rows": 5,
+        "results": 5,
+        "metrics.cost": 10,
+    }
+
+
+def test_calls_of_a_batch_count_their_cost(
+    spark: SparkSession, capfd: pytest.CaptureFixture[str]
+) -> None:
+    observation = Observation("paid")
+    frame = spark.range(5).withColumnRenamed("id", "n")
+    called = fs.async_map(frame, Paid(), "m long", name="paid", observation=observation)
+    called.explain()
+    assert "MapInArrow paid(" in capfd.readouterr().out
+    assert len(called.collect()) == 5
+    assert observation.get["metrics"] == {"cost": 10}

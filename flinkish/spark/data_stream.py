@@ -405,16 +405,14 @@ class ProcessedStream(DataStream):
     def statistics(self, query: StreamingQuery | None = None) -> dict[str, int]:
         """What the operator counted and holds, by name.
 
-        Counters are rows, late_rows, null_keys, timers_registered, timers_deleted,
-        timers_fired, table_misses, tables_in_memory, compactions, checkpoint_bytes and
-        groups_dropped; a counter ``n`` that the function made is ``metrics.n``.  Gauges, of a
-        stream alone, are key_groups, keys, event_timers, processing_timers, log_bytes and
-        table_bytes: what all key groups held after the last batch that asked them, which
-        batches without rows do not.  Before the first they are missing.
+        Counters are rows, late_rows, null_keys, timers_registered, timers_deleted, timers_fired,
+        table_misses, tables_in_memory, compactions, checkpoint_bytes, groups_dropped, and
+        ``metrics.n`` for a counter ``n`` of the function.  Gauges, of a stream alone, are
+        key_groups, keys, event_timers, processing_timers, log_bytes and table_bytes: of all key
+        groups, as of the last batch with rows that asked them; before it they are missing.
 
-        Counters of a stream are summed over the batches that `query.recentProgress` still shows
-        (Spark keeps `spark.sql.streaming.numRecentProgressUpdates` of them, 100 by default).
-        For a batch DataFrame: of its first action, for which this waits.
+        Counters of a stream are summed as `flinkish.spark.statistics` says; for a batch DataFrame
+        they are of its first action, for which this waits.
         """
         return self._results.statistics(query)
 

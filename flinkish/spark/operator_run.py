@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from flinkish._core.codec import unpack_payload
@@ -18,7 +17,6 @@ from flinkish._core.columns import RecordMismatch
 from flinkish._core.keyed_process import KeyedProcess, KeyedTimerService
 from flinkish._core.records import RecordReader
 from flinkish._core.state_table import StateTable
-from flinkish.common.elements import MIN_TIMESTAMP
 from flinkish.common.errors import SchemaMismatchError
 from flinkish.common.notes import add_note, dated, shortened, spell_out_notes
 from flinkish.common.output_tag import OutputTag
@@ -28,6 +26,7 @@ from flinkish.operators.runtime_context import KeyedRuntimeContext
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.key_arrays import normalized_column, text_buffers
 from flinkish.spark.output_pieces import FIRST_OUTPUTS, cut, outputs_of
+from flinkish.spark.packed_columns import element_times, text_buffers
 from flinkish.spark.packing import NULL_KEY_GROUP
 from flinkish.spark.plan import AFTER_WATERMARK, EVENT_TIME, KEY, MAIN, OperatorPlan
 from flinkish.spark.result_rows import COUNTERS, Result
@@ -37,11 +36,9 @@ from flinkish.state.backend import KeyedStateBackend
 from flinkish.time.domain import TimeDomain
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from flinkish.spark.control_plane.task import TaskPlane
 
-__all__ = ["BLOCK", "NO_PROCESSING_TIME", "OperatorRun", "element_times"]
+__all__ = ["BLOCK", "NO_PROCESSING_TIME", "OperatorRun"]
 
 BLOCK = 512  # rows
 
@@ -411,15 +408,6 @@ class OperatorRun:
         since = {name: total - self._counted[name] for name, total in totals.items()}
         self._counted.update(totals)
         return since
-
-
-def element_times(rows: pa.RecordBatch) -> npt.NDArray[np.int64]:
-    """The event times (ms) of packed rows; without one the lowest, which engines know as none."""
-    column = rows.column(EVENT_TIME)
-    if column.null_count:
-        column = pc.fill_null(column, MIN_TIMESTAMP)
-    times: npt.NDArray[np.int64] = column.to_numpy()
-    return times
 
 
 def _local_property(context: TaskContext | None, name: str) -> str | None:

@@ -26,8 +26,9 @@ from flinkish.common.output_tag import OutputTag
 from flinkish.operators.broadcast import Broadcast
 from flinkish.operators.interval_join import make_join_engine
 from flinkish.spark.internals import spark_schema
-from flinkish.spark.operator_run import BLOCK, NO_PROCESSING_TIME, OperatorRun, element_times
+from flinkish.spark.operator_run import BLOCK, NO_PROCESSING_TIME, OperatorRun
 from flinkish.spark.output_pieces import FIRST_OUTPUTS
+from flinkish.spark.packed_columns import element_times
 from flinkish.spark.packing import (
     NULL_KEY_GROUP,
     Batches,

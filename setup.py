@@ -1,4 +1,4 @@
-"""Compile the floor: one extension module for every ``flinkish/_core/*.pyx``.
+"""Compile the floor: one extension module for every ``.pyx`` below ``flinkish/_core``.
 
 All metadata is in ``pyproject.toml``.  ``FLINKISH_DEBUG=1`` turns overflow checks and the like
 back on; ``FLINKISH_SANITIZE=address,undefined`` builds for ``ci/sanitize.sh``.  Each variant
@@ -62,12 +62,12 @@ def extensions() -> list[Extension]:
     flags = ["-O1", "-g1", "-fno-omit-frame-pointer"] if SANITIZE else ["-O3", "-g0"]
     return [
         Extension(
-            f"flinkish._core.{source.stem}",
+            ".".join(source.with_suffix("").parts),
             [source.as_posix()],
             extra_compile_args=[*flags, "-fvisibility=hidden", *checks],
             extra_link_args=checks,
         )
-        for source in sorted(Path("flinkish/_core").glob("*.pyx"))
+        for source in sorted(Path("flinkish/_core").rglob("*.pyx"))
     ]
 
 

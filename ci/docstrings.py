@@ -22,12 +22,18 @@ class Docstrings(griffe.Extension):
         """Fill in the stubs of the floor, and shorten the docstrings of rooms."""
         if pkg.path != "flinkish":
             return
-        for module in pkg["_core"].modules.values():
-            fill(module, importlib.import_module(module.path))
+        compile_room(pkg["_core"])
         declare(pkg)
         for room in pkg.modules.values():
             if room.docstring is not None:
                 room.docstring.value = room.docstring.value.split("\n\n")[0]
+
+
+def compile_room(room: griffe.Module) -> None:
+    """Fill in the stubs of a room of the floor, and of the rooms in it."""
+    for module in room.modules.values():
+        fill(module, importlib.import_module(module.path))
+        compile_room(module)
 
 
 def fill(stub: griffe.Object, compiled: object) -> None:

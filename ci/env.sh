@@ -154,13 +154,14 @@ with open("pyproject.toml", "rb") as file:
 # Copy the sources to the workshop and build a wheel into $1.  What was translated and compiled
 # earlier is kept, unless its source is gone or the flags may have changed.
 build_wheel() {
-    local dist=$1 place=$WORKSHOP module
+    local dist=$1 place=$WORKSHOP module source
     mkdir -p "$place"
     cmp -s setup.py "$place/setup.py" || rm -rf "$place/build"
     rm -rf "$dist" "$place"/{flinkish,flinkish.egg-info} "$place"/build/{,*/}bdist*
     find "$place" -path '*/lib.*' -type f ! -name '*.so' -delete
     find "$place" -path '*/lib.*' -name '*.so' | while read -r module; do
-        [ -e "flinkish/_core/$(basename "$module" | cut -d . -f 1).pyx" ] || rm "$module"
+        source=${module#*/lib.*/}
+        [ -e "${source%%.*}.pyx" ] || rm "$module"
     done
     sources | tar cf - -T - | tar xf - -C "$place"
     logged wheel pip wheel --disable-pip-version-check --no-deps --no-build-isolation \

@@ -21,11 +21,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from flinkish._core import codec, state_log
-from flinkish._core._testing_state import decode, encode, limit_segments
-from flinkish._core.key_rows import forget_scoped_rows
-from flinkish._core.records import RecordReader, timestamps_ms
-from flinkish._core.state_table import StateTable
+from flinkish._core.columns.records import RecordReader, timestamps_ms
+from flinkish._core.state import log as state_log
+from flinkish._core.state.key_rows import forget_scoped_rows
+from flinkish._core.state.table import StateTable
+from flinkish._core.testing.state import decode, encode, limit_segments
+from flinkish._core.values import codec
 from tests.core.damaged_tables import SENSELESS, SPACES, States
 from tests.core.damaged_tables import play as play_table
 from tests.core.specimens import KEYS, VALUES

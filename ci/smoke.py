@@ -17,15 +17,16 @@ def main() -> int:
     assert not kinds & {".c", ".pyx", ".o"}, f"sources of the build were packed: {sorted(kinds)}"
     assert PurePosixPath("flinkish/py.typed") in own, "py.typed is missing"
 
-    headers = {path.stem for path in own if path.suffix == ".pxd"}
-    stubs = {path.stem for path in own if path.suffix == ".pyi"}
-    compiled = {path.name.split(".")[0] for path in own if path.suffix in (".so", ".pyd")}
+    headers = {path.with_suffix("") for path in own if path.suffix == ".pxd"}
+    stubs = {path.with_suffix("") for path in own if path.suffix == ".pyi"}
+    libraries = {path for path in own if path.suffix in (".so", ".pyd")}
+    compiled = {path.with_name(path.name.split(".")[0]) for path in libraries}
     assert compiled <= headers, f"compiled without a header: {sorted(compiled - headers)}"
     assert stubs <= compiled, f"typed but not compiled: {sorted(stubs - compiled)}"
 
     modules = [path.with_suffix("") for path in own if path.suffix == ".py"]
     names = {".".join(path.parts).removesuffix(".__init__") for path in modules}
-    names |= {f"flinkish._core.{stem}" for stem in compiled}
+    names |= {".".join(path.parts) for path in compiled}
     names = {name for name in names if not name.startswith(("flinkish.spark", "flinkish.cli"))}
     for name in sorted(names):
         importlib.import_module(name)

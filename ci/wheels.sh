@@ -23,8 +23,8 @@ tar cf - -C "$ROOT" --exclude=./.git --exclude=./.venv --exclude=./build --exclu
 sdist=$(echo "$place"/flinkish-*.tar.gz)
 tar xzf "$sdist" -C "$place"
 source=${sdist%.tar.gz}
-for needed in LICENSE ci/env.sh .ci/run tests/conftest.py flinkish/_core/memory.pyx \
-    flinkish/_core/memory.pxd flinkish/py.typed; do
+for needed in LICENSE ci/env.sh .ci/run tests/conftest.py flinkish/_core/memory/segment.pyx \
+    flinkish/_core/memory/segment.pxd flinkish/py.typed; do
     [ -e "$source/$needed" ] || fail "the sdist has no $needed"
 done
 [ -z "$(find "$source" -name '*.c' -o -name '*.so')" ] || fail "the sdist has built files"

@@ -6,7 +6,7 @@ A room imports and cimports only from rooms above it in ``ROOMS``; the package's
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,14 @@ PACKAGE = ROOT / "flinkish"
 ROOMS = [
     *("_core", "common", "metrics", "mailbox", "time", "state", "purgatory", "rpc"),
     *("functions", "windowing", "operators", "task", "spark", "datastream", "testing", "cli"),
+]
+FLOOR = [
+    *("memory", "values", "columns", "keys", "timers", "wheel", "state", "operators", "windows"),
+    *("windows/panes", "windows/elements", "mailbox", "rpc", "purgatory", "testing"),
+]
+SPARK = [  # the rooms of `spark`; what lies beside them comes first
+    *("", "control_plane", "limits", "results", "tables", "keyed", "tasks", "calls", "sources"),
+    "streams",
 ]
 STRANGERS = [("rpc", "purgatory"), ("rpc", "operators"), ("purgatory", "operators")]
 LONGEST = 420  # lines: "about 400"
@@ -102,7 +110,50 @@ def test_the_floor_knows_no_world(path: Path) -> None:
     assert not found, f"{name_of(path)} imports {', '.join(found)}"
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.glob("*/__init__.py")), ids=name_of)
+@pytest.mark.parametrize("path", CYTHON, ids=name_of)
+def test_imports_of_the_floor_come_from_above(path: Path) -> None:
+    here = path.parent.relative_to(PACKAGE / "_core").as_posix()
+    homes = {name.replace("/", "."): name for name in FLOOR}
+    wrong = []
+    for imported in imports(path):
+        if imported.startswith("flinkish._core."):
+            parts = imported.split(".")[2:]
+            room = homes.get(".".join(parts[:2])) or homes[parts[0]]
+            if FLOOR.index(room) > FLOOR.index(here):
+                wrong.append(f"{imported}: `{room}` stands below `{here}`")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "spark").rglob("*.py")), ids=name_of)
+def test_imports_of_the_spark_room_come_from_above(path: Path) -> None:
+    """But those of type checkers, and those that a function makes when it runs."""
+    if path == PACKAGE / "spark" / "__init__.py":
+        return
+
+    def room(parts: Sequence[str]) -> str:
+        return parts[0] if parts and parts[0] in SPARK else ""
+
+    here = room(path.parent.relative_to(PACKAGE / "spark").parts)
+    wrong = []
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("flinkish.spark."):
+            there = room((node.module or "").split(".")[2:])
+            if SPARK.index(there) > SPARK.index(here):
+                wrong.append(f"{node.module}: `{there}` stands below `{here}`")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_rooms_of_the_floor_are_known() -> None:
+    core = PACKAGE / "_core"
+    folders = {path.parent.relative_to(core).as_posix() for path in CYTHON}
+    assert folders == set(FLOOR)
+    assert {path.parent for path in core.rglob("__init__.py")} == {core, *(core / f for f in FLOOR)}
+
+
+CAPTIONED = sorted({*PACKAGE.glob("*/__init__.py"), *(PACKAGE / "_core").rglob("__init__.py")})
+
+
+@pytest.mark.parametrize("path", CAPTIONED, ids=name_of)
 def test_a_room_opens_with_its_caption(path: Path) -> None:
     caption = ast.get_docstring(ast.parse(path.read_text())) or ""
     missing = [part for part in ("Owns:", "Uses:", "Must not:") if part not in caption]

@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from flinkish._core.codec import group_rows, pack_groups, seal, unpack_payload, unseal
-from flinkish._core.columns import columns_from_rows
-from flinkish._core.records import RecordReader, timestamps_ms
+from flinkish._core.columns.columns import columns_from_rows
+from flinkish._core.columns.records import RecordReader, timestamps_ms
+from flinkish._core.values.codec import group_rows, pack_groups, seal, unpack_payload, unseal
 
 SEED = 20_240_229
 ROWS = 200_000

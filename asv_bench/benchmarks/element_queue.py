@@ -6,7 +6,7 @@ Figures are seconds for ``ELEMENTS`` put, completed and emitted: divide to get t
 import random
 from collections import deque
 
-from flinkish._core.element_queue import ElementQueue
+from flinkish._core.operators.element_queue import ElementQueue
 
 ELEMENTS = 200_000
 DEPTH = 100

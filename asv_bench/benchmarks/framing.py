@@ -6,9 +6,9 @@ between two processes is measured by ``asv_bench/whole/rpc_floor.py``.
 
 import struct
 
-from flinkish._core._testing_framing import ReplySink
-from flinkish._core.frame_buffer import FrameBuffer
-from flinkish._core.framing import FrameCutter, FrameKind, pack_frame
+from flinkish._core.rpc.frame_buffer import FrameBuffer
+from flinkish._core.rpc.framing import FrameCutter, FrameKind, pack_frame
+from flinkish._core.testing.framing import ReplySink
 
 FRAMES = 100_000
 LIMIT = 10 * 1024 * 1024

@@ -19,7 +19,7 @@ class ImportTime:
 
     def timeraw_keyed_worker(self) -> str:
         """What a Spark worker imports to pack rows and to run a keyed function on them."""
-        return "import pyspark.worker, flinkish.spark.processor, flinkish.spark.packing"
+        return "import pyspark.worker, flinkish.spark.keyed.processor, flinkish.spark.keyed.packing"
 
     def timeraw_dependencies(self) -> str:
         return "import numpy, pyarrow"

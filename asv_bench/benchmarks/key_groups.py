@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from flinkish._core.key_groups import assign_to_key_group, assign_to_key_groups
+from flinkish._core.keys.key_groups import assign_to_key_group, assign_to_key_groups
 
 SEED = 20_240_229
 FEW = 1_000

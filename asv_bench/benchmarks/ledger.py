@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from flinkish.common import Row
 from flinkish.operators import TaskRuntimeContext
-from flinkish.spark.ledger import LedgerIndex, LedgerLayer, ResumeLedger, row_key
-from flinkish.spark.ledger.files import Place
+from flinkish.spark.results import LedgerIndex, LedgerLayer, ResumeLedger, row_key
+from flinkish.spark.results.files import Place
 
 RESULTS = 50_000
 PARTS = 4

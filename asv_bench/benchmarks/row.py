@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from flinkish._core.row import rows_of
+from flinkish._core.values.row import rows_of
 
 SEED = 20_240_301
 ROWS = 10_000

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from flinkish._core.timer_heap import TimerHeap
+from flinkish._core.timers.heap import TimerHeap
 
 SEED = 20_240_311
 SPAN = 2**40  # ms

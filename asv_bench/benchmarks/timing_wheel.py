@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from flinkish._core.timing_wheel import TimingWheel
+from flinkish._core.wheel.timing_wheel import TimingWheel
 from flinkish.time import WheelTimer
 
 SEED = 20_240_311

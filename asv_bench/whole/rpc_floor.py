@@ -19,8 +19,8 @@ from typing import Any
 
 import psutil
 
-from flinkish._core._testing_framing import EchoSink, ReplySink
-from flinkish._core.framing import FrameKind
+from flinkish._core.rpc.framing import FrameKind
+from flinkish._core.testing.framing import EchoSink, ReplySink
 from flinkish.rpc.tls import TlsConfig
 from flinkish.rpc.transport import Transport
 

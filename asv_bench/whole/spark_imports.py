@@ -25,11 +25,11 @@ IMPORTS = {
     "from flinkish.spark import DataStream": (SPARK, "from flinkish.spark import DataStream"),
     "what a keyed worker loads": (
         WORKER,
-        "import flinkish.spark.processor, flinkish.spark.packing",
+        "import flinkish.spark.keyed.processor, flinkish.spark.keyed.packing",
     ),
     "what a window worker loads": (
         WORKER,
-        "import flinkish.spark.processor, flinkish.spark.packing, flinkish.spark.window_run",
+        "from flinkish.spark.keyed import packing, processor, window_run",
     ),
 }
 PROGRAM = """

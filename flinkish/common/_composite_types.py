@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flinkish._core.row import Row, rows_of
+from flinkish._core.values.row import Row, rows_of
 from flinkish.common._basic_types import BasicType, BasicTypeInfo, TypeInformation, wrong
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
 from flinkish.common.names import quote_name

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 
 from flinkish import __version__
-from flinkish._core.codec import NewerFrame
+from flinkish._core.values.codec import NewerFrame
 from flinkish.common.errors import IncompatibleStateError
 
 __all__ = ["WRITER", "newer_format", "writer"]

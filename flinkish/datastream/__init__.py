@@ -37,15 +37,15 @@ if TYPE_CHECKING:
         ProcessWindowFunction,
         WindowFunction,
     )
-    from flinkish.spark.async_data_stream import AsyncDataStream as AsyncDataStream
-    from flinkish.spark.broadcast_streams import (
+    from flinkish.spark.streams.asynchronous import AsyncDataStream as AsyncDataStream
+    from flinkish.spark.streams.broadcast import (
         BroadcastConnectedStream as BroadcastConnectedStream,
     )
-    from flinkish.spark.broadcast_streams import BroadcastStream as BroadcastStream
-    from flinkish.spark.connected_streams import ConnectedStreams as ConnectedStreams
-    from flinkish.spark.data_stream import DataStream as DataStream
-    from flinkish.spark.data_stream import KeyedStream as KeyedStream
-    from flinkish.spark.windowed_stream import WindowedStream as WindowedStream
+    from flinkish.spark.streams.broadcast import BroadcastStream as BroadcastStream
+    from flinkish.spark.streams.connected import ConnectedStreams as ConnectedStreams
+    from flinkish.spark.streams.data_stream import DataStream as DataStream
+    from flinkish.spark.streams.data_stream import KeyedStream as KeyedStream
+    from flinkish.spark.streams.windowed import WindowedStream as WindowedStream
     from flinkish.time.domain import TimeDomain
     from flinkish.time.timer_service import TimerService
 else:
@@ -84,11 +84,11 @@ else:
             "flinkish.time.domain": ("TimeDomain",),
             "flinkish.time.timer_service": ("TimerService",),
             # Streams need pyspark; functions do not, so `__all__` has no streams.
-            "flinkish.spark.async_data_stream": ("AsyncDataStream",),
-            "flinkish.spark.broadcast_streams": ("BroadcastConnectedStream", "BroadcastStream"),
-            "flinkish.spark.connected_streams": ("ConnectedStreams",),
-            "flinkish.spark.data_stream": ("DataStream", "KeyedStream"),
-            "flinkish.spark.windowed_stream": ("WindowedStream",),
+            "flinkish.spark.streams.asynchronous": ("AsyncDataStream",),
+            "flinkish.spark.streams.broadcast": ("BroadcastConnectedStream", "BroadcastStream"),
+            "flinkish.spark.streams.connected": ("ConnectedStreams",),
+            "flinkish.spark.streams.data_stream": ("DataStream", "KeyedStream"),
+            "flinkish.spark.streams.windowed": ("WindowedStream",),
         },
     )
 

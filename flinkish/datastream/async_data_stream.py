@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from flinkish.common.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from flinkish.spark.async_data_stream import AsyncDataStream
+    from flinkish.spark.streams.asynchronous import AsyncDataStream
 else:
     __getattr__, __dir__ = lazy_names(
-        __name__, {"flinkish.spark.async_data_stream": ("AsyncDataStream",)}
+        __name__, {"flinkish.spark.streams.asynchronous": ("AsyncDataStream",)}
     )
 
 __all__ = ["AsyncDataStream"]

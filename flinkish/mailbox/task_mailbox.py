@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from time import monotonic_ns
 
-from flinkish._core.mail import Mail, MailboxState
-from flinkish._core.mailbox import MailboxQueue
+from flinkish._core.mailbox.mail import Mail, MailboxState
+from flinkish._core.mailbox.mailbox import MailboxQueue
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import (
     IllegalStateError,

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable
 from contextvars import Context
 from typing import Any
 
-from flinkish._core.element_queue import ElementQueue
+from flinkish._core.operators.element_queue import ElementQueue
 from flinkish.common.elements import StreamRecord
 from flinkish.common.errors import ArgumentTypeError, RejectedExecutionError
 from flinkish.common.notes import shortened

@@ -1,6 +1,6 @@
 """Snapshots of asynchronous operators: the elements that were not emitted, in their order.
 
-A snapshot is one frame of ``_core.codec`` (versioned, checksummed) around a pickled list.
+A snapshot is one frame of ``_core.values.codec`` (versioned, checksummed) around a pickled list.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import pickle
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from flinkish._core.codec import CorruptFrame, NewerFrame, seal, unseal
+from flinkish._core.values.codec import CorruptFrame, NewerFrame, seal, unseal
 from flinkish.common.elements import StreamRecord, Watermark
 from flinkish.common.errors import ArgumentTypeError, CorruptStateError, SerializationError
 from flinkish.common.formats import newer_format

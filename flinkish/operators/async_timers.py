@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from flinkish._core.timing_wheel import TimingWheel
+from flinkish._core.wheel.timing_wheel import TimingWheel
 from flinkish.common.elements import MAX_TIMESTAMP
 from flinkish.common.errors import IllegalArgumentError
 from flinkish.operators.base import OperatorEnvironment

@@ -24,7 +24,7 @@ from contextvars import copy_context
 from dataclasses import replace
 from typing import Any
 
-from flinkish._core.element_queue import ElementQueue
+from flinkish._core.operators.element_queue import ElementQueue
 from flinkish.common.durations import DurationLike
 from flinkish.common.elements import StreamRecord, Watermark
 from flinkish.common.errors import (

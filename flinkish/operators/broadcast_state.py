@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from flinkish._core.keyed_state import MapCell
-from flinkish._core.row_visits import at_row
-from flinkish._core.state_table import StateTable
+from flinkish._core.state.keyed_state import MapCell
+from flinkish._core.state.row_visits import at_row
+from flinkish._core.state.table import StateTable
 from flinkish.common.errors import (
     ArgumentTypeError,
     IllegalArgumentError,

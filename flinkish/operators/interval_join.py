@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from flinkish._core.interval_join import IntervalJoin, JoinContext, JoinInput
-from flinkish._core.keyed_process import KeyedTimerService
+from flinkish._core.operators.keyed_process import KeyedTimerService
+from flinkish._core.windows.elements.interval_join import IntervalJoin, JoinContext, JoinInput
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
 from flinkish.common.output_tag import OutputTag

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from flinkish._core.state_table import StateTable
+from flinkish._core.state.table import StateTable
 from flinkish.common.errors import IllegalArgumentError
 from flinkish.operators.base import OperatorEnvironment
 from flinkish.time.key_groups import KeyGroupRange, assign_to_key_groups

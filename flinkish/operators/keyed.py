@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from flinkish._core.key_rows import find_rows, forget_empty_rows, use_key
-from flinkish._core.state_table import StateTable
+from flinkish._core.state.key_rows import find_rows, forget_empty_rows, use_key
+from flinkish._core.state.table import StateTable
 from flinkish.common.errors import (
     ArgumentTypeError,
     IllegalArgumentError,

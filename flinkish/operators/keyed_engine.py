@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from flinkish._core.keyed_process import KeyedProcess, KeyedTimerService
+from flinkish._core.operators.keyed_process import KeyedProcess, KeyedTimerService
 from flinkish.common.elements import StreamRecord, Watermark
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
 from flinkish.common.notes import add_note, dated

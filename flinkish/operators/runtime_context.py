@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from flinkish._core.keyed_process import KeyedContext, KeyedTimerContext, KeyedTimerService
-from flinkish._core.keyed_state import (
+from flinkish._core.operators.keyed_process import (
+    KeyedContext,
+    KeyedTimerContext,
+    KeyedTimerService,
+)
+from flinkish._core.state.keyed_state import (
     AggregatingCell,
     ListCell,
     MapCell,

@@ -1,7 +1,7 @@
 """Snapshots of keyed operators: sealed bytes that can be cut and joined by key group.
 
-A snapshot is a row of frames of ``_core.codec``: first a manifest (JSON, not compressed), then
-one frame for each key group that holds anything.  Every frame has a version and checksums, and
+A snapshot is a row of frames of ``_core.values.codec``: first a manifest (JSON, not compressed),
+then one frame for each key group that holds anything.  Every frame has a version and checksums, and
 that of a key group its number, so bytes that are damaged or of another origin are refused.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from flinkish._core.codec import (
+from flinkish._core.values.codec import (
     CorruptFrame,
     FrameHeader,
     NewerFrame,

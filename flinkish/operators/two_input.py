@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from flinkish._core.keyed_process import (
+from flinkish._core.operators.keyed_process import (
     KeyedProcess,
     KeyedTimerService,
 )

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from flinkish._core.records import RecordReader
+from flinkish._core.columns.records import RecordReader
 from flinkish.common.elements import MIN_TIMESTAMP, StreamRecord, Watermark
 from flinkish.common.errors import SchemaMismatchError, TimestampError, UnsupportedOperationError
 from flinkish.common.output_tag import OutputTag

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from flinkish._core.keyed_process import KeyedTimerService
-from flinkish._core.windowed_process import WindowedProcess
+from flinkish._core.operators.keyed_process import KeyedTimerService
+from flinkish._core.windows.elements.process import WindowedProcess
 from flinkish.common.durations import DurationLike
 from flinkish.common.output_tag import OutputTag
 from flinkish.operators.base import OperatorEnvironment

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flinkish._core.keyed_process import KeyedTimerService
-from flinkish._core.windowed_contents import (
+from flinkish._core.operators.keyed_process import KeyedTimerService
+from flinkish._core.windows.elements.contents import (
     AggregatedContents,
     ElementContents,
     ReducedContents,
     WindowContents,
 )
-from flinkish._core.windowed_contexts import WindowContext, WindowTriggerContext
-from flinkish._core.windowed_merging import MergingWindowedProcess
-from flinkish._core.windowed_process import WindowedProcess
+from flinkish._core.windows.elements.contexts import WindowContext, WindowTriggerContext
+from flinkish._core.windows.elements.merging import MergingWindowedProcess
+from flinkish._core.windows.elements.process import WindowedProcess
 from flinkish.common.errors import UnsupportedOperationError
 from flinkish.common.output_tag import OutputTag
 from flinkish.functions.runtime_context import RuntimeContext
@@ -58,7 +58,7 @@ Evictor.EvictorContext.register(WindowTriggerContext)
 ProcessWindowFunction.Context.register(WindowContext)
 ProcessAllWindowFunction.Context.register(WindowContext)
 
-# As the enumerations of windowed_process.pxd number them.
+# As the enumerations of windows/elements/process.pxd number them.
 _ASKED, _SLIDING, _CUMULATIVE, _SESSION = range(4)
 _SPEAKS_ASKED, _SPEAKS_EVENT, _SPEAKS_PROCESSING = range(3)
 _NOTHING, _PROCESS, _APPLY, _PROCESS_ALL, _APPLY_ALL = range(5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from flinkish._core.state_table import StateTable
+from flinkish._core.state.table import StateTable
 from flinkish.common.errors import UnsupportedOperationError
 from flinkish.functions.runtime_context import KeyedStateStore, RuntimeContext
 from flinkish.state.backend import KeyedStateBackend

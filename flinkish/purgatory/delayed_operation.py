@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from flinkish._core import delayed
+from flinkish._core.purgatory import delayed
 from flinkish.common.errors import IllegalStateError
 from flinkish.purgatory.timer_task import TimerTask
 

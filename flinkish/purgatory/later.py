@@ -6,7 +6,7 @@ import threading
 from abc import abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 
-from flinkish._core import delayed
+from flinkish._core.purgatory import delayed
 
 __all__ = ["CompletesLater"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flinkish._core.timer_tasks import DueTasks
+from flinkish._core.wheel.timer_tasks import DueTasks
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.purgatory.timer import Timer, TimerStatistics
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import NoReturn
 
-from flinkish._core import delayed, watch_lists
+from flinkish._core.purgatory import delayed, watch_lists
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import (
     ArgumentTypeError,

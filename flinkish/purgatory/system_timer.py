@@ -30,7 +30,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures import thread as pools
 from typing import NoReturn
 
-from flinkish._core.timer_tasks import DueTasks, TimerTask
+from flinkish._core.wheel.timer_tasks import DueTasks, TimerTask
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import ArgumentTypeError, RejectedExecutionError
 from flinkish.common.forks import AFTER_FORK, call_in_children

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import NoReturn, TypeVar
 
-from flinkish._core import timer_tasks
-from flinkish._core.timing_wheel import TimingWheel
+from flinkish._core.wheel import timer_tasks
+from flinkish._core.wheel.timing_wheel import TimingWheel
 from flinkish.common.errors import (
     ArgumentTypeError,
     IllegalArgumentError,

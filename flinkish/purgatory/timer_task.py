@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from flinkish._core import timer_tasks
+from flinkish._core.wheel import timer_tasks
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import IllegalArgumentError, UnsupportedOperationError
 

@@ -21,7 +21,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
-from flinkish._core.rpc_future import serve_callbacks
+from flinkish._core.rpc.future import serve_callbacks
 
 __all__ = ["CALLBACKS", "CallbackThreads"]
 

@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import partial
 from typing import NoReturn, Protocol
 
-from flinkish._core.framing import OPEN_LIMIT, FrameKind, FrameSink
+from flinkish._core.rpc.framing import OPEN_LIMIT, FrameKind, FrameSink
 from flinkish.common.errors import (
     BackPressureError,
     ConnectionLostError,

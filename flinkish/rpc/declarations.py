@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast, overload
 
-from flinkish._core.rpc_future import RpcFuture
+from flinkish._core.rpc.future import RpcFuture
 
 if TYPE_CHECKING:
     from flinkish.rpc.endpoint import RpcEndpoint

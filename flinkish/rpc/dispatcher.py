@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from flinkish._core.rpc_inbox import RunQueue
+from flinkish._core.rpc.inbox import RunQueue
 from flinkish.common.errors import IllegalArgumentError
 
 __all__ = ["Dispatcher"]

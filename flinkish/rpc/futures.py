@@ -7,7 +7,7 @@ from concurrent.futures import InvalidStateError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from flinkish._core.rpc_future import Prompt, RpcFuture
+from flinkish._core.rpc.future import Prompt, RpcFuture
 
 if TYPE_CHECKING:
     import asyncio

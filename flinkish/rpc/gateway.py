@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar
 
-from flinkish._core.rpc_calls import Port
-from flinkish._core.rpc_future import RpcFuture
+from flinkish._core.rpc.calls import Port
+from flinkish._core.rpc.future import RpcFuture
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import (
     ArgumentTypeError,

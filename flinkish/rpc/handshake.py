@@ -31,7 +31,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from flinkish._core.framing import FrameKind
+from flinkish._core.rpc.framing import FrameKind
 from flinkish.common.errors import HandshakeError
 
 __all__ = [

@@ -13,7 +13,7 @@ import socket
 from abc import abstractmethod
 from functools import partial
 
-from flinkish._core.framing import FrameCutter, FrameSink
+from flinkish._core.rpc.framing import FrameCutter, FrameSink
 from flinkish.common.errors import FrameError, FrameTooLargeError
 from flinkish.rpc.handshake import Handshake
 from flinkish.rpc.io_thread import IoThread

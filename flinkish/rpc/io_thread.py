@@ -9,8 +9,8 @@ Invariants:
         thread sets ``_asleep``, then looks at ``_calls``.  So either the thread finds the call
         before it sleeps, or the caller sees that it sleeps and writes to the eventfd, which ends
         its next wait.  The first who rings clears ``_asleep``.
-    I4  No callback of a user runs here (F5 of ``rpc_future.pxd``), and no decoder of one
-        (``foreign_result`` of ``rpc_calls.pxd``): others would wait for it.
+    I4  No callback of a user runs here (F5 of ``rpc/future.pxd``), and no decoder of one
+        (``foreign_result`` of ``rpc/calls.pxd``): others would wait for it.
     I5  A forked child has none of this: what it inherits is closed, without a word to the peers,
         and the next ``acquire`` starts a thread of its own.
 """
@@ -29,7 +29,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import ClassVar, Protocol
 
-from flinkish._core.rpc_future import leave_callbacks
+from flinkish._core.rpc.future import leave_callbacks
 from flinkish.common.errors import RpcConnectionError
 from flinkish.rpc.scarcity import lacking
 

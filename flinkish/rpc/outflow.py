@@ -18,8 +18,8 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable
 
-from flinkish._core.frame_buffer import FrameBuffer
-from flinkish._core.reading import Reading
+from flinkish._core.rpc.frame_buffer import FrameBuffer
+from flinkish._core.rpc.reading import Reading
 from flinkish.common.errors import BackPressureError, RpcError
 from flinkish.rpc.io_thread import IoThread
 from flinkish.rpc.tls import TlsSession

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from flinkish._core.framing import FrameSink
-from flinkish._core.rpc_calls import Port, Procedure
-from flinkish._core.rpc_future import Prompt, RpcFuture
-from flinkish._core.rpc_inbox import Inbox
-from flinkish._core.rpc_remote import Link, RemotePort, Route, Session, Way
+from flinkish._core.rpc.calls import Port, Procedure
+from flinkish._core.rpc.framing import FrameSink
+from flinkish._core.rpc.future import Prompt, RpcFuture
+from flinkish._core.rpc.inbox import Inbox
+from flinkish._core.rpc.remote import Link, RemotePort, Route, Session, Way
 from flinkish.common.errors import (
     ConnectionLostError,
     HandshakeError,

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from flinkish._core.rpc_calls import Procedure
-from flinkish._core.rpc_future import RpcFuture
+from flinkish._core.rpc.calls import Procedure
+from flinkish._core.rpc.future import RpcFuture
 from flinkish.common.errors import ArgumentTypeError
 from flinkish.rpc.wire import Wire, decoder_of, wire_of
 from flinkish.rpc.wire_types import runs_user_code, why_not

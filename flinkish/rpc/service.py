@@ -11,10 +11,10 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from flinkish._core.rpc_calls import LocalPort
-from flinkish._core.rpc_future import Deadlines, RpcFuture
-from flinkish._core.rpc_inbox import Inbox
-from flinkish._core.timing_wheel import TimingWheel
+from flinkish._core.rpc.calls import LocalPort
+from flinkish._core.rpc.future import Deadlines, RpcFuture
+from flinkish._core.rpc.inbox import Inbox
+from flinkish._core.wheel.timing_wheel import TimingWheel
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import (
     ArgumentTypeError,

@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from functools import partial
 from typing import ClassVar, Literal, Protocol
 
-from flinkish._core.framing import CONTROL_LIMIT, FrameSink
+from flinkish._core.rpc.framing import CONTROL_LIMIT, FrameSink
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import IllegalArgumentError, RpcConnectionError, RpcError
 from flinkish.rpc.connection import Connection

@@ -1,6 +1,6 @@
 """What the floor says and does through Python: errors, logs, bytes.
 
-Every function here is called by ``_core/rpc_*``, which knows no error class, no log and no codec.
+Every function here is called by ``_core/rpc``, which knows no error class, no log and no codec.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from flinkish._core import rpc_future
-from flinkish._core.rpc_calls import Procedure
-from flinkish._core.rpc_inbox import Inbox
+from flinkish._core.rpc import future as rpc_future
+from flinkish._core.rpc.calls import Procedure
+from flinkish._core.rpc.inbox import Inbox
 from flinkish.common.durations import to_millis
 from flinkish.common.errors import (
     ConnectionLostError,

@@ -18,44 +18,44 @@ except ImportError as error:
     raise MissingDependencyError.of("pyspark", feature="flinkish.spark", extra="spark") from error
 
 if TYPE_CHECKING:
-    from flinkish.spark.async_context import idempotency_key
-    from flinkish.spark.async_data_stream import AsyncDataStream
-    from flinkish.spark.async_mapping import async_map
-    from flinkish.spark.broadcast_streams import BroadcastConnectedStream, BroadcastStream
-    from flinkish.spark.connected_streams import ConnectedStreams, IntervalJoin, IntervalJoined
+    from flinkish.spark.calls.async_map import async_map
+    from flinkish.spark.calls.context import idempotency_key
     from flinkish.spark.control_plane import ControlPlane
-    from flinkish.spark.data_stream import DataStream, KeyedStream, ProcessedStream
     from flinkish.spark.explained import explain_error
+    from flinkish.spark.keyed.plan import StateSettings
     from flinkish.spark.limits import Adaptive, Concurrency, Rate
     from flinkish.spark.observed import statistics
-    from flinkish.spark.plan import StateSettings
     from flinkish.spark.session import SETTINGS, configure
-    from flinkish.spark.source import register_source
-    from flinkish.spark.tasks import TaskResults, run_task
-    from flinkish.spark.windowed_stream import WindowedStream
+    from flinkish.spark.sources.source import register_source
+    from flinkish.spark.streams.asynchronous import AsyncDataStream
+    from flinkish.spark.streams.broadcast import BroadcastConnectedStream, BroadcastStream
+    from flinkish.spark.streams.connected import ConnectedStreams, IntervalJoin, IntervalJoined
+    from flinkish.spark.streams.data_stream import DataStream, KeyedStream, ProcessedStream
+    from flinkish.spark.streams.windowed import WindowedStream
+    from flinkish.spark.tasks.run_task import TaskResults, run_task
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            "flinkish.spark.async_context": ("idempotency_key",),
-            "flinkish.spark.async_data_stream": ("AsyncDataStream",),
-            "flinkish.spark.async_mapping": ("async_map",),
-            "flinkish.spark.broadcast_streams": ("BroadcastConnectedStream", "BroadcastStream"),
-            "flinkish.spark.connected_streams": (
+            "flinkish.spark.calls.context": ("idempotency_key",),
+            "flinkish.spark.streams.asynchronous": ("AsyncDataStream",),
+            "flinkish.spark.calls.async_map": ("async_map",),
+            "flinkish.spark.streams.broadcast": ("BroadcastConnectedStream", "BroadcastStream"),
+            "flinkish.spark.streams.connected": (
                 "ConnectedStreams",
                 "IntervalJoin",
                 "IntervalJoined",
             ),
             "flinkish.spark.control_plane": ("ControlPlane",),
-            "flinkish.spark.data_stream": ("DataStream", "KeyedStream", "ProcessedStream"),
+            "flinkish.spark.streams.data_stream": ("DataStream", "KeyedStream", "ProcessedStream"),
             "flinkish.spark.explained": ("explain_error",),
             "flinkish.spark.limits": ("Adaptive", "Concurrency", "Rate"),
             "flinkish.spark.observed": ("statistics",),
-            "flinkish.spark.plan": ("StateSettings",),
+            "flinkish.spark.keyed.plan": ("StateSettings",),
             "flinkish.spark.session": ("SETTINGS", "configure"),
-            "flinkish.spark.source": ("register_source",),
-            "flinkish.spark.tasks": ("TaskResults", "run_task"),
-            "flinkish.spark.windowed_stream": ("WindowedStream",),
+            "flinkish.spark.sources.source": ("register_source",),
+            "flinkish.spark.tasks.run_task": ("TaskResults", "run_task"),
+            "flinkish.spark.streams.windowed": ("WindowedStream",),
         },
     )
 

@@ -9,7 +9,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StreamingQuery
 
-from flinkish.spark.result_rows import GAUGES, METRICS
+from flinkish.spark.keyed.result_rows import GAUGES, METRICS
 
 __all__ = ["flat", "statistics", "sum_metrics"]
 

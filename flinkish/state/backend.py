@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from flinkish._core import state_log
-from flinkish._core.keyed_state import (
+from flinkish._core.state import log as state_log
+from flinkish._core.state.expiry import sweep
+from flinkish._core.state.keyed_state import (
     AggregatingCell,
     ListCell,
     MapCell,
@@ -15,8 +16,7 @@ from flinkish._core.keyed_state import (
     StateHandle,
     ValueCell,
 )
-from flinkish._core.state_expiry import sweep
-from flinkish._core.state_table import StateTable
+from flinkish._core.state.table import StateTable
 from flinkish.common.durations import to_millis
 from flinkish.common.errors import CorruptStateError, IllegalArgumentError, StateMigrationError
 from flinkish.common.typeinfo import (

@@ -2,8 +2,8 @@
 
 A checkpoint is written under a temporary name, flushed to the disk, and renamed.  So a kill at
 any moment leaves either the whole file or one that nobody looks for.  A file is a row of
-frames of ``_core.codec``: a manifest (which states, how long), then a frame for each state, every
-one with its version and checksums; what a disk or a hand has changed is told from what was
+frames of ``_core.values.codec``: a manifest (which states, how long), then a frame for each state,
+every one with its version and checksums; what a disk or a hand has changed is told from what was
 written.
 """
 
@@ -22,7 +22,7 @@ from typing import Any
 
 import pyarrow.fs as pafs
 
-from flinkish._core.codec import CorruptFrame, NewerFrame, frame_header, seal, unseal
+from flinkish._core.values.codec import CorruptFrame, NewerFrame, frame_header, seal, unseal
 from flinkish.common.errors import (
     ArgumentTypeError,
     CheckpointStorageError,

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from flinkish._core.codec import CorruptFrame, NewerFrame, frame_header, seal, unseal
+from flinkish._core.values.codec import CorruptFrame, NewerFrame, frame_header, seal, unseal
 from flinkish.common.elements import StreamElement, StreamRecord, Watermark, WatermarkStatus
 from flinkish.common.errors import CorruptStateError, SerializationError
 from flinkish.common.formats import newer_format

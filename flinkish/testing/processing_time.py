@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from concurrent.futures import Future
 
-from flinkish._core.timer_heap import TimerHeap
+from flinkish._core.timers.heap import TimerHeap
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, check_timestamp
 from flinkish.common.errors import ArgumentTypeError, IllegalStateError

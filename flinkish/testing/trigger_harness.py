@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from flinkish._core.keyed_process import KeyedTimerService
-from flinkish._core.named_timers import NamedTimers, poll_timer
-from flinkish._core.state_table import StateTable
-from flinkish._core.windowed_contexts import WindowTriggerContext
+from flinkish._core.operators.keyed_process import KeyedTimerService
+from flinkish._core.state.named_timers import NamedTimers, poll_timer
+from flinkish._core.state.table import StateTable
+from flinkish._core.windows.elements.contexts import WindowTriggerContext
 from flinkish.common.elements import StreamRecord
 from flinkish.common.errors import IllegalStateError
 from flinkish.metrics import MetricGroup

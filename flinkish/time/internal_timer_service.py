@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flinkish._core.named_timers import NamedTimers, next_timer, poll_timer
-from flinkish._core.state_table import StateTable
+from flinkish._core.state.named_timers import NamedTimers, next_timer, poll_timer
+from flinkish._core.state.table import StateTable
 from flinkish.common.errors import (
     IllegalArgumentError,
     IllegalStateError,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from flinkish._core import key_groups as _floor
-from flinkish._core.object_hash import MissingKeyError
+from flinkish._core.keys import key_groups as _floor
+from flinkish._core.keys.object_hash import MissingKeyError
 from flinkish.common.errors import (
     ArgumentTypeError,
     FlinkishError,
@@ -108,7 +108,7 @@ class KeyGroupRange:
 
 
 def floor_key_type(key_type: KeyType) -> FloorKeyType:
-    """What ``flinkish._core.key_groups`` takes for a key type; pickled objects are untyped."""
+    """What ``flinkish._core.keys.key_groups`` takes for a key type; pickled objects are untyped."""
     if key_type is None or isinstance(key_type, str):
         return key_type
     if isinstance(key_type, (RowTypeInfo, TupleTypeInfo)):

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import Enum
 
-from flinkish._core.timing_wheel import TimingWheel
+from flinkish._core.wheel.timing_wheel import TimingWheel
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.elements import MAX_TIMESTAMP, check_timestamp
 from flinkish.common.errors import ArgumentTypeError, IllegalStateError

@@ -9,7 +9,7 @@ from enum import Enum
 from types import TracebackType
 from typing import NoReturn
 
-from flinkish._core.loop_timers import LoopTimers, WheelHandle
+from flinkish._core.wheel.loop_timers import LoopTimers, WheelHandle
 from flinkish.common.errors import IllegalStateError, RejectedExecutionError
 from flinkish.common.forks import AFTER_FORK, call_in_children
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
-from flinkish._core.time_window import TimeWindow
+from flinkish._core.windows.time_window import TimeWindow
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.elements import MAX_TIMESTAMP
 from flinkish.common.errors import ArgumentTypeError

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Collection
 from typing import Any, TypeVar
 
-from flinkish._core.time_window import TimeWindow
+from flinkish._core.windows.time_window import TimeWindow
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from flinkish.common.errors import IllegalArgumentError

@@ -6,7 +6,7 @@ import struct
 from abc import ABC, abstractmethod
 from typing import Any, Generic, Protocol
 
-from flinkish._core.time_window import TimeWindow
+from flinkish._core.windows.time_window import TimeWindow
 from flinkish.common.elements import MAX_TIMESTAMP
 from flinkish.common.type_variables import T
 from flinkish.time.namespaces import NamespaceSerializer

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from flinkish._core.keyed_process import KeyedProcess, KeyedTimerService
-from flinkish._core.keyed_state import ListCell, ValueCell
-from flinkish._core.state_table import StateTable
+from flinkish._core.operators.keyed_process import KeyedProcess, KeyedTimerService
+from flinkish._core.state.keyed_state import ListCell, ValueCell
+from flinkish._core.state.table import StateTable
 
 EVENT, PROCESSING = "event", "processing"
 LOWEST, HIGHEST = -(2**63), 2**63 - 1

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flinkish._core.codec import (
+from flinkish._core.values.codec import (
     CorruptFrame,
     CorruptPayload,
     FrameHeader,

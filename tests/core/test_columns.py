@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flinkish._core.columns import RecordMismatch, columns_from_rows
-from flinkish._core.records import RecordReader
-from flinkish._core.row import Row
+from flinkish._core.columns.columns import RecordMismatch, columns_from_rows
+from flinkish._core.columns.records import RecordReader
+from flinkish._core.values.row import Row
 from tests.core.test_records import COLUMNS
 
 UTC = timezone.utc

@@ -2,11 +2,11 @@
 
 import pytest
 
-from flinkish._core import state_log
-from flinkish._core.keyed_state import MapCell, ValueCell
-from flinkish._core.named_timers import NamedTimers
-from flinkish._core.state_log import DamagedLog
-from flinkish._core.state_table import StateTable
+from flinkish._core.state import log as state_log
+from flinkish._core.state.keyed_state import MapCell, ValueCell
+from flinkish._core.state.log import DamagedLog
+from flinkish._core.state.named_timers import NamedTimers
+from flinkish._core.state.table import StateTable
 
 SCOPED, STR = 15, 6
 

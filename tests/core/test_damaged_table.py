@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from flinkish._core import state_log
-from flinkish._core._testing_state import limit_segments
-from flinkish._core.memory import DamagedTable
-from flinkish._core.state_table import FILES, StateTable
+from flinkish._core.memory.segment import DamagedTable
+from flinkish._core.state import log as state_log
+from flinkish._core.state.table import FILES, StateTable
+from flinkish._core.testing.state import limit_segments
 from tests.core.damaged_tables import STATE, States, empty_files, mapped, play
 
 ROUNDS = 400

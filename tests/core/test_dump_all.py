@@ -2,10 +2,10 @@
 
 import pytest
 
-from flinkish._core import state_log
-from flinkish._core.keyed_process import KeyedTimerService
-from flinkish._core.keyed_state import ListCell, ValueCell
-from flinkish._core.state_table import StateTable
+from flinkish._core.operators.keyed_process import KeyedTimerService
+from flinkish._core.state import log as state_log
+from flinkish._core.state.keyed_state import ListCell, ValueCell
+from flinkish._core.state.table import StateTable
 
 
 def test_it_is_what_dump_gives_group_by_group() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from flinkish._core._testing_state import limit_segments
-from flinkish._core.element_queue import ElementQueue
+from flinkish._core.operators.element_queue import ElementQueue
+from flinkish._core.testing.state import limit_segments
 
 
 def filled(queue: ElementQueue, *elements: str) -> dict[str, int]:

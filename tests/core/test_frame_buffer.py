@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from flinkish._core.frame_buffer import FrameBuffer
-from flinkish._core.framing import FRAME_HEADER_SIZE, FrameCutter, FrameKind, FrameSink
+from flinkish._core.rpc.frame_buffer import FrameBuffer
+from flinkish._core.rpc.framing import FRAME_HEADER_SIZE, FrameCutter, FrameKind, FrameSink
 from tests.forking import in_a_fork
 
 LARGE = 1 << 20

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flinkish._core.framing import (
+from flinkish._core.rpc.framing import (
     CONTROL_LIMIT,
     FRAME_HEADER_SIZE,
     FrameCutter,

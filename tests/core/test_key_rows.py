@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from flinkish._core.key_rows import find_rows, forget_empty_rows, use_key
-from flinkish._core.keyed_state import MapCell, ValueCell
-from flinkish._core.state_table import StateTable
+from flinkish._core.state.key_rows import find_rows, forget_empty_rows, use_key
+from flinkish._core.state.keyed_state import MapCell, ValueCell
+from flinkish._core.state.table import StateTable
 
 KEYS = [0, -5, 1 << 80, "", "text", "text that does not fit a word", b"bytes", (1, ("a", 2)), 1.5]
 

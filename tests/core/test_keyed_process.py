@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flinkish._core import state_log
-from flinkish._core.keyed_process import KeyedContext, KeyedProcess, KeyedTimerService
-from flinkish._core.row import Row
-from flinkish._core.state_table import StateTable
+from flinkish._core.operators.keyed_process import KeyedContext, KeyedProcess, KeyedTimerService
+from flinkish._core.state import log as state_log
+from flinkish._core.state.table import StateTable
+from flinkish._core.values.row import Row
 from tests.core.process_harness import EVENT, HIGHEST, LOWEST, PROCESSING, Harness, Tag
 
 

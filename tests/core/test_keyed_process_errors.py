@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flinkish._core import state_log
-from flinkish._core.keyed_process import KeyedContext
+from flinkish._core.operators.keyed_process import KeyedContext
+from flinkish._core.state import log as state_log
 from tests.core.process_harness import Harness
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flinkish._core.keyed_state import (
+from flinkish._core.state.keyed_state import (
     AggregatingCell,
     ListCell,
     MapCell,
@@ -14,7 +14,7 @@ from flinkish._core.keyed_state import (
     StateHandle,
     ValueCell,
 )
-from flinkish._core.state_table import StateTable
+from flinkish._core.state.table import StateTable
 from tests.core.specimens import KEYS, VALUES
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from flinkish._core.columns import columns_from_rows
-from flinkish._core.row import Row
+from flinkish._core.columns.columns import columns_from_rows
+from flinkish._core.values.row import Row
 from tests.core.test_columns import refused
 
 

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from flinkish._core._testing_state import limit_segments
-from flinkish._core.mail import Mail, MailOptions
-from flinkish._core.mailbox import MailboxQueue
+from flinkish._core.mailbox.mail import Mail, MailOptions
+from flinkish._core.mailbox.mailbox import MailboxQueue
+from flinkish._core.testing.state import limit_segments
 
 T = 300.0  # s, for what must not hang
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from flinkish._core import state_log
-from flinkish._core._testing_state import SegmentDoor, limit_segments
-from flinkish._core.keyed_process import KeyedTimerService
-from flinkish._core.keyed_state import ListCell, MapCell, ValueCell
-from flinkish._core.state_table import FILES, StateTable
+from flinkish._core.operators.keyed_process import KeyedTimerService
+from flinkish._core.state import log as state_log
+from flinkish._core.state.keyed_state import ListCell, MapCell, ValueCell
+from flinkish._core.state.table import FILES, StateTable
+from flinkish._core.testing.state import SegmentDoor, limit_segments
 from tests.disks import full_disk
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from flinkish._core.key_rows import forget_empty_rows
-from flinkish._core.named_timers import NamedTimers, next_timer, poll_timer
-from flinkish._core.state_table import StateTable
+from flinkish._core.state.key_rows import forget_empty_rows
+from flinkish._core.state.named_timers import NamedTimers, next_timer, poll_timer
+from flinkish._core.state.table import StateTable
 
 KEYS = [3, -1, 1 << 70, "", "a", "a longer key than eight bytes", b"\0", (1, "x"), 2.5, True]
 SPACES = [None, 0, "w", (1, 2), ("a namespace that is longer than the word", 3)]

@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from flinkish._core._testing_state import decode, encode
-from flinkish._core.columns import columns_from_rows
-from flinkish._core.key_groups import java_hash
-from flinkish._core.keyed_state import MapCell, ValueCell
-from flinkish._core.row import Row
-from flinkish._core.state_table import StateTable
+from flinkish._core.columns.columns import columns_from_rows
+from flinkish._core.keys.key_groups import java_hash
+from flinkish._core.state.keyed_state import MapCell, ValueCell
+from flinkish._core.state.table import StateTable
+from flinkish._core.testing.state import decode, encode
+from flinkish._core.values.row import Row
 
 NAIVE = datetime.datetime(2024, 2, 29, 12, 30, 15, 678901)
 EAST = datetime.timezone(datetime.timedelta(hours=5, minutes=45))

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flinkish._core.codec import pack_groups, unpack_payload
-from flinkish._core.records import RecordReader, timestamps_ms
-from flinkish._core.row import Row
+from flinkish._core.columns.records import RecordReader, timestamps_ms
+from flinkish._core.values.codec import pack_groups, unpack_payload
+from flinkish._core.values.row import Row
 
 EPOCH = datetime(1970, 1, 1)
 UTC = timezone.utc

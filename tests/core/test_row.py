@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flinkish._core.records import RecordReader
-from flinkish._core.row import FieldNameError, Row, RowKind, rows_of
+from flinkish._core.columns.records import RecordReader
+from flinkish._core.values.row import FieldNameError, Row, RowKind, rows_of
 
 NAMES = st.lists(st.text(min_size=1, max_size=5), max_size=6, unique=True)
 

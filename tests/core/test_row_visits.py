@@ -2,9 +2,9 @@
 
 import pytest
 
-from flinkish._core.keyed_state import ValueCell
-from flinkish._core.row_visits import at_row, visit_keys
-from flinkish._core.state_table import StateTable
+from flinkish._core.state.keyed_state import ValueCell
+from flinkish._core.state.row_visits import at_row, visit_keys
+from flinkish._core.state.table import StateTable
 
 
 def test_the_current_row_is_as_before() -> None:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from flinkish._core.key_rows import forget_empty_rows, forget_scoped_rows
-from flinkish._core.keyed_state import ListCell, ValueCell
-from flinkish._core.named_timers import NamedTimers, poll_timer
-from flinkish._core.state_table import StateTable
+from flinkish._core.state.key_rows import forget_empty_rows, forget_scoped_rows
+from flinkish._core.state.keyed_state import ListCell, ValueCell
+from flinkish._core.state.named_timers import NamedTimers, poll_timer
+from flinkish._core.state.table import StateTable
 
 
 @pytest.fixture

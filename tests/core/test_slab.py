@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flinkish._core._testing_state import SegmentDoor, capacity, limit_segments
+from flinkish._core.testing.state import SegmentDoor, capacity, limit_segments
 
 EDGES = [0, 1, 15, 16, 17, 255, 256, 257, 320, 321, 511, 512, 513, 4096, 4097, 70_000]
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from flinkish._core import state_log
-from flinkish._core.keyed_state import ListCell, MapCell, ReducingCell, ValueCell
-from flinkish._core.state_expiry import sweep
-from flinkish._core.state_table import StateTable
+from flinkish._core.state import log as state_log
+from flinkish._core.state.expiry import sweep
+from flinkish._core.state.keyed_state import ListCell, MapCell, ReducingCell, ValueCell
+from flinkish._core.state.table import StateTable
 
 
 @pytest.fixture

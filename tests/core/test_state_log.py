@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flinkish._core import state_log
-from flinkish._core._testing_state import limit_segments
-from flinkish._core.keyed_process import KeyedProcess, KeyedTimerService
-from flinkish._core.keyed_state import ListCell, MapCell, ValueCell
-from flinkish._core.state_expiry import sweep
-from flinkish._core.state_log import DamagedLog
-from flinkish._core.state_table import StateTable
+from flinkish._core.operators.keyed_process import KeyedProcess, KeyedTimerService
+from flinkish._core.state import log as state_log
+from flinkish._core.state.expiry import sweep
+from flinkish._core.state.keyed_state import ListCell, MapCell, ValueCell
+from flinkish._core.state.log import DamagedLog
+from flinkish._core.state.table import StateTable
+from flinkish._core.testing.state import limit_segments
 from tests.core.specimens import KEYS, VALUES
 
 GROUP = 5

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flinkish._core.state_table import StateTable
+from flinkish._core.state.table import StateTable
 
 
 @pytest.fixture

@@ -8,12 +8,13 @@ from itertools import count
 import numpy as np
 import pytest
 
-from flinkish._core import key_gather, key_rows, keyed_state, state_log
-from flinkish._core.keyed_process import KeyedTimerService
-from flinkish._core.state_table import StateTable
-from flinkish._core.window_accumulators import AccumulatorLayout, WordColumns
-from flinkish._core.window_combiner import PaneCombiner
-from flinkish._core.window_engine import PaneWindows
+from flinkish._core.operators.keyed_process import KeyedTimerService
+from flinkish._core.state import key_gather, key_rows, keyed_state
+from flinkish._core.state import log as state_log
+from flinkish._core.state.table import StateTable
+from flinkish._core.windows.panes.accumulators import AccumulatorLayout, WordColumns
+from flinkish._core.windows.panes.combiner import PaneCombiner
+from flinkish._core.windows.panes.engine import PaneWindows
 from tests.waiting import PATIENCE
 
 KEYS = 200_000

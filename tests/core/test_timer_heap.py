@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flinkish._core._testing_timers import set_next_sequence
-from flinkish._core.timer_heap import TimerHeap
+from flinkish._core.testing.timers import set_next_sequence
+from flinkish._core.timers.heap import TimerHeap
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 

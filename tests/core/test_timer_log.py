@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flinkish._core._testing_timers import TimersDoor
+from flinkish._core.testing.timers import TimersDoor
 
 HEADER = struct.Struct("<Q5I")  # magic, count, used, free, sequence, groups
 SET_HEADER = struct.Struct("<2I")  # capacity, count

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from flinkish._core.timing_wheel import TimingWheel
+from flinkish._core.wheel.timing_wheel import TimingWheel
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 YEAR = 365 * 24 * 3_600_000

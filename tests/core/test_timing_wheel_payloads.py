@@ -5,7 +5,7 @@ import weakref
 
 import numpy as np
 
-from flinkish._core.timing_wheel import TimingWheel
+from flinkish._core.wheel.timing_wheel import TimingWheel
 
 
 def test_bytes_a_timer(rng: np.random.Generator) -> None:

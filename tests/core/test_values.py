@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flinkish._core._testing_state import decode, encode, hash_of
-from flinkish._core.row import Row
-from flinkish._core.values import pack_key
+from flinkish._core.testing.state import decode, encode, hash_of
+from flinkish._core.values.row import Row
+from flinkish._core.values.values import pack_key
 from tests.core.specimens import KEYS, UTC, VALUES
 
 scalars = (

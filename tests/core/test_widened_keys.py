@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from flinkish._core.key_groups import assign_to_key_group, assign_to_key_groups
+from flinkish._core.keys.key_groups import assign_to_key_group, assign_to_key_groups
 
 
 @pytest.mark.parametrize("kind", [pa.int16(), pa.int32(), pa.int64(), pa.uint32(), pa.uint64()])

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flinkish._core import state_log
-from flinkish._core.state_table import StateTable
-from flinkish._core.window_accumulators import AccumulatorLayout, WordColumns
-from flinkish._core.window_combiner import PaneCombiner
-from flinkish._core.window_engine import PaneWindows, SessionWindows, WindowEngine
+from flinkish._core.state import log as state_log
+from flinkish._core.state.table import StateTable
+from flinkish._core.windows.panes.accumulators import AccumulatorLayout, WordColumns
+from flinkish._core.windows.panes.combiner import PaneCombiner
+from flinkish._core.windows.panes.engine import PaneWindows, SessionWindows, WindowEngine
 
 LAYOUT = AccumulatorLayout([("count", 0, False, False), ("int", 0, False, False)])
 

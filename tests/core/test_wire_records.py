@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flinkish._core.framing import FrameCutter, FrameKind, FrameSink, pack_frame
-from flinkish._core.wire_records import (
+from flinkish._core.rpc.framing import FrameCutter, FrameKind, FrameSink, pack_frame
+from flinkish._core.rpc.wire_records import (
     RECORD_OVERHEAD,
     RECORD_PAYLOAD,
     RecordOpener,

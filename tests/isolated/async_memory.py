@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np  # imported by the floor: not to be counted
 
-from flinkish._core.element_queue import ElementQueue
+from flinkish._core.operators.element_queue import ElementQueue
 from flinkish.common.elements import StreamElement
 from flinkish.operators import AsyncWaitOperator
 from flinkish.testing import OneInputStreamOperatorTestHarness

@@ -20,13 +20,13 @@ from typing import Any
 import pyarrow as pa
 
 import flinkish._core
-from flinkish._core.keyed_process import KeyedContext, KeyedProcess, KeyedTimerService
-from flinkish._core.keyed_state import ListCell, MapCell, ValueCell
-from flinkish._core.mailbox import MailboxQueue
-from flinkish._core.mailbox_loop import MailboxLoop
-from flinkish._core.named_timers import NamedTimers
-from flinkish._core.records import RecordReader
-from flinkish._core.state_table import StateTable
+from flinkish._core.columns.records import RecordReader
+from flinkish._core.mailbox.loop import MailboxLoop
+from flinkish._core.mailbox.mailbox import MailboxQueue
+from flinkish._core.operators.keyed_process import KeyedContext, KeyedProcess, KeyedTimerService
+from flinkish._core.state.keyed_state import ListCell, MapCell, ValueCell
+from flinkish._core.state.named_timers import NamedTimers
+from flinkish._core.state.table import StateTable
 
 HEAP_TYPE, BASE_TYPE = 1 << 9, 1 << 10
 LONGEST_CALL_S = 0.05  # of one that waits: it would wait for ever

@@ -6,8 +6,8 @@ from itertools import count
 
 import pytest
 
-from flinkish._core._testing_framing import EchoSink
-from flinkish._core.framing import FrameKind
+from flinkish._core.rpc.framing import FrameKind
+from flinkish._core.testing.framing import EchoSink
 from flinkish.common.errors import ConnectionLostError
 from flinkish.rpc.connection import Connection
 from flinkish.rpc.io_thread import IoThread

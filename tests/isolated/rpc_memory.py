@@ -8,7 +8,7 @@ import weakref
 
 import psutil
 
-from flinkish._core.framing import FrameKind
+from flinkish._core.rpc.framing import FrameKind
 from flinkish.rpc.tls import TlsConfig
 from flinkish.rpc.transport import Transport
 from tests.rpc.patience import patient

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from flinkish._core.timer_heap import TimerHeap
+from flinkish._core.timers.heap import TimerHeap
 
 FOREVER = 2**63 - 1
 MIB = 2**20

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from flinkish._core.timing_wheel import TimingWheel
+from flinkish._core.wheel.timing_wheel import TimingWheel
 
 MIB = 2**20
 BATCH = 100_000

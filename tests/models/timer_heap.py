@@ -1,4 +1,4 @@
-"""What `flinkish._core.timer_heap.TimerHeap` does, in the most obvious way."""
+"""What `flinkish._core.timers.heap.TimerHeap` does, in the most obvious way."""
 
 from collections.abc import Iterable
 from itertools import count

@@ -1,4 +1,4 @@
-"""What `flinkish._core.timing_wheel.TimingWheel` does, in the most obvious way."""
+"""What `flinkish._core.wheel.timing_wheel.TimingWheel` does, in the most obvious way."""
 
 from collections.abc import Iterable
 from itertools import count

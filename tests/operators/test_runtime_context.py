@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from flinkish._core.state_table import StateTable
+from flinkish._core.state.table import StateTable
 from flinkish.common import Types
 from flinkish.common.errors import (
     ArgumentTypeError,

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import assume, given
 
-from flinkish._core import state_log
-from flinkish._core.state_table import StateTable
+from flinkish._core.state import log as state_log
+from flinkish._core.state.table import StateTable
 from flinkish.functions.aggregates import (
     Avg,
     BuiltInAggregate,

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 
-from flinkish._core.keyed_process import KeyedTimerService
-from flinkish._core.state_table import StateTable
+from flinkish._core.operators.keyed_process import KeyedTimerService
+from flinkish._core.state.table import StateTable
 from flinkish.common import Row, RowKind
 from flinkish.functions import ProcessWindowFunction
 from flinkish.operators import KeyedRuntimeContext, WindowOperatorBuilder

@@ -8,8 +8,8 @@ import json
 import sys
 from typing import Any
 
-from flinkish._core._testing_framing import EchoSink
-from flinkish._core.framing import FrameSink
+from flinkish._core.rpc.framing import FrameSink
+from flinkish._core.testing.framing import EchoSink
 from flinkish.rpc.connection import Connection
 from flinkish.rpc.transport import Transport
 from tests.rpc.patience import patient

@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import pytest
 
-from flinkish._core.framing import FrameKind, pack_frame
+from flinkish._core.rpc.framing import FrameKind, pack_frame
 from flinkish.common.errors import HandshakeError, RpcError
 from flinkish.rpc import transport
 from flinkish.rpc.connection import Connection

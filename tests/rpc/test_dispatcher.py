@@ -43,7 +43,7 @@ class Serial(RpcEndpoint, StressGateway):
 @pytest.mark.stress
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_endpoints_are_serial_and_calls_keep_their_order(threads: int) -> None:
-    """I1, I2 of rpc_inbox.pxd."""
+    """I1, I2 of rpc/inbox.pxd."""
     senders, endpoints, rounds = 4, 20, 300
     with RpcService("stress", dispatcher_threads=threads, mails_per_turn=3) as service:
         serials = [Serial(service, f"e{i}", senders) for i in range(endpoints)]

@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 import pytest
 
-from flinkish._core.framing import FRAME_HEADER_SIZE, FrameKind, pack_frame
+from flinkish._core.rpc.framing import FRAME_HEADER_SIZE, FrameKind, pack_frame
 from flinkish.common.errors import (
     BackPressureError,
     ConnectionLostError,

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from flinkish._core.framing import CONTROL_LIMIT, FRAME_HEADER_SIZE, FrameKind, pack_frame
+from flinkish._core.rpc.framing import CONTROL_LIMIT, FRAME_HEADER_SIZE, FrameKind, pack_frame
 from flinkish.rpc.connection import Connection
 from flinkish.rpc.handshake import Handshake, Identity, place_of, secret_key
 from flinkish.rpc.tls import is_tls

@@ -127,7 +127,7 @@ def test_only_errors_are_errors() -> None:
 
 @pytest.mark.stress
 def test_one_of_many_ends_it() -> None:
-    """F1 of rpc_future.pxd: set, cancelled and waited for at once, over and over."""
+    """F1 of rpc/future.pxd: set, cancelled and waited for at once, over and over."""
     for round_ in range(300):
         future: RpcFuture[int] = RpcFuture()
         start = threading.Barrier(4)

@@ -1,4 +1,4 @@
-"""A peer that reads no replies: rpc_gate.pxd."""
+"""A peer that reads no replies: rpc/gate.pxd."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flinkish._core.framing import FrameKind
+from flinkish._core.rpc.framing import FrameKind
 from flinkish.common.errors import HandshakeError
 from flinkish.rpc import handshake as module
 from flinkish.rpc.handshake import Handshake, Identity, place_of, secret_key

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from flinkish._core.framing import FRAME_HEADER_SIZE, OPEN_LIMIT, FrameKind
+from flinkish._core.rpc.framing import FRAME_HEADER_SIZE, OPEN_LIMIT, FrameKind
 from flinkish.common.errors import FrameError, FrameTooLargeError, HandshakeError, RpcError
 from flinkish.rpc import RpcService, remote
 from flinkish.rpc.transport import Transport

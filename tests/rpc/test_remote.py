@@ -172,7 +172,7 @@ def test_time_limits(server: RpcService, client: RpcService) -> None:
 def test_a_time_limit_that_is_over_before_the_ask_is_sent(
     server: RpcService, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """S1 of rpc_remote.pxd: whoever stands still there leaves nothing under way, and asks."""
+    """S1 of rpc/remote.pxd: whoever stands still there leaves nothing under way, and asks."""
     asking = threading.get_ident()
 
     class Slow(RpcService):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from flinkish._core.framing import FrameKind, pack_frame
+from flinkish._core.rpc.framing import FrameKind, pack_frame
 from flinkish.rpc import listener
 from flinkish.rpc.strangers import LINES, PERIOD_S, SILENT_S, SPEAKING_S, Strangers, Throttle, shown
 from tests.rpc.transport_rig import pair

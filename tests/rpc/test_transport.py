@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from flinkish._core.framing import FRAME_HEADER_SIZE, FrameKind
+from flinkish._core.rpc.framing import FRAME_HEADER_SIZE, FrameKind
 from flinkish.common.errors import (
     BackPressureError,
     ConnectionLostError,

@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from flinkish._core.framing import FrameKind
+from flinkish._core.rpc.framing import FrameKind
 from flinkish.rpc.transport import Transport
 from tests.checkout import ROOT, examples, says_what_it_says
 

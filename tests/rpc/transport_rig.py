@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from flinkish._core._testing_framing import EchoSink
-from flinkish._core.framing import FrameSink
+from flinkish._core.rpc.framing import FrameSink
+from flinkish._core.testing.framing import EchoSink
 from flinkish.common.errors import RpcError
 from flinkish.rpc.connection import Connection
 from flinkish.rpc.transport import Transport

@@ -12,14 +12,14 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
-from flinkish.spark.batch import result_batch
-from flinkish.spark.group_state import HEAD
-from flinkish.spark.packing import unpacker
-from flinkish.spark.placement import slot_of
-from flinkish.spark.plan import MAIN, OperatorPlan, StateSettings
-from flinkish.spark.processor import KeyGroupProcessor
-from flinkish.spark.result_rows import Result
-from flinkish.spark.vector_packing import pack_rows_of
+from flinkish.spark.keyed.batch import result_batch
+from flinkish.spark.keyed.columns.packing import pack_rows_of
+from flinkish.spark.keyed.group_state import HEAD
+from flinkish.spark.keyed.packing import unpacker
+from flinkish.spark.keyed.placement import slot_of
+from flinkish.spark.keyed.plan import MAIN, OperatorPlan, StateSettings
+from flinkish.spark.keyed.processor import KeyGroupProcessor
+from flinkish.spark.keyed.result_rows import Result
 
 SCHEMA = pa.schema([("key", pa.string()), ("n", pa.int64()), ("ts", pa.timestamp("us", "UTC"))])
 

@@ -20,7 +20,7 @@ from flinkish.common.errors import (
     SerializationError,
 )
 from flinkish.functions import AsyncBatchFunction, AsyncRetryStrategy
-from flinkish.spark.call_layers import limit_layers
+from flinkish.spark.calls.call_layers import limit_layers
 from flinkish.spark.limits import permits
 from flinkish.spark.limits.layer import LimitLayer
 from tests.spark import limited_functions as calls

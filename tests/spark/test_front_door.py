@@ -18,7 +18,7 @@ from flinkish.common.errors import (
 from flinkish.datastream.functions import KeyedProcessFunction, ProcessFunction
 from flinkish.functions import Max, Sum
 from flinkish.spark import DataStream, configure
-from flinkish.spark.options import OperatorOptions, plan_settings
+from flinkish.spark.streams.options import OperatorOptions, plan_settings
 from flinkish.windowing import TumblingEventTimeWindows
 from tests.spark.fake_spark import FakeSpark, plan
 from tests.spark.functions import Silence

@@ -10,13 +10,13 @@ import pytest
 
 from flinkish.common import OutputTag
 from flinkish.datastream.functions import KeyedProcessFunction
-from flinkish.spark import output_pieces
-from flinkish.spark.output_pieces import cut, outputs_of
-from flinkish.spark.packing import read_payload
-from flinkish.spark.placement import slot_of
-from flinkish.spark.plan import EVENT_TIME, MAIN
-from flinkish.spark.processor import KeyGroupProcessor
-from flinkish.spark.vector_packing import pack_rows_of
+from flinkish.spark.keyed import output_pieces
+from flinkish.spark.keyed.columns.packing import pack_rows_of
+from flinkish.spark.keyed.output_pieces import cut, outputs_of
+from flinkish.spark.keyed.packing import read_payload
+from flinkish.spark.keyed.placement import slot_of
+from flinkish.spark.keyed.plan import EVENT_TIME, MAIN
+from flinkish.spark.keyed.processor import KeyGroupProcessor
 from tests.spark.fake_spark import SCHEMA, FakeSpark, plan
 
 OUT = pa.schema([("n", pa.int64()), ("text", pa.string())])

@@ -6,8 +6,8 @@ from collections import Counter
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from flinkish.spark.packing import NULL_KEY_GROUP
-from flinkish.spark.placement import group_at, slot_of
+from flinkish.spark.keyed.packing import NULL_KEY_GROUP
+from flinkish.spark.keyed.placement import group_at, slot_of
 
 
 def test_slots_and_key_groups_are_one_to_one() -> None:

@@ -16,17 +16,30 @@ OUT = "worker string, modules string"
 
 # What plans a query, and what a task of it needs only if it has calls, channels or a plane.
 DRIVER = (
-    *("flinkish.spark.data_stream", "flinkish.spark.connected_streams", "flinkish.spark.session"),
-    *("flinkish.spark.broadcast_streams", "flinkish.spark.windowed_stream"),
-    *("flinkish.spark.async_mapping", "flinkish.spark.async_data_stream"),
-    *("flinkish.spark.control_plane.plane", "flinkish.spark.source", "pyarrow.dataset"),
+    *(
+        "flinkish.spark.streams.data_stream",
+        "flinkish.spark.streams.connected",
+        "flinkish.spark.session",
+    ),
+    *("flinkish.spark.streams.broadcast", "flinkish.spark.streams.windowed"),
+    *("flinkish.spark.calls.async_map", "flinkish.spark.streams.asynchronous"),
+    *("flinkish.spark.control_plane.plane", "flinkish.spark.sources.source", "pyarrow.dataset"),
 )
 NETWORK = ("flinkish.rpc", "flinkish.spark.control_plane", "flinkish.spark.limits", "msgspec")
-TASKS = ("flinkish.task", "flinkish.spark.tasks", "flinkish.spark.task_run", "flinkish.purgatory")
+TASKS = (
+    "flinkish.task",
+    "flinkish.spark.tasks.run_task",
+    "flinkish.spark.tasks.run",
+    "flinkish.purgatory",
+)
 CALLS = ("flinkish.operators.async_wait", "flinkish.operators.async_loop", "asyncio", "ssl")
-WINDOWS = ("flinkish.windowing", "flinkish.operators.window_engine", "flinkish.spark.window_run")
-COLUMNS = ("flinkish.operators.vector_window", "flinkish.spark.vector_run")
-TWO_INPUTS = ("flinkish.operators.two_input", "flinkish.spark.two_inputs")
+WINDOWS = (
+    "flinkish.windowing",
+    "flinkish.operators.window_engine",
+    "flinkish.spark.keyed.window_run",
+)
+COLUMNS = ("flinkish.operators.vector_window", "flinkish.spark.keyed.columns.run")
+TWO_INPUTS = ("flinkish.operators.two_input", "flinkish.spark.keyed.two_inputs")
 ENGINES = ("flinkish.operators.base", "flinkish.mailbox", "flinkish.functions.aggregates")
 
 

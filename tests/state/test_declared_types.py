@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flinkish._core.state_table import StateTable
+from flinkish._core.state.table import StateTable
 from flinkish.common import Row, Types
 from flinkish.state.backend import KeyedStateBackend
 from flinkish.state.descriptors import (

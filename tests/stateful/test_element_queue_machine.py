@@ -4,7 +4,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from flinkish._core.element_queue import ElementQueue
+from flinkish._core.operators.element_queue import ElementQueue
 from tests.models.element_queue import ModelElementQueue
 
 objects = st.none() | st.integers(0, 3) | st.text(max_size=1)

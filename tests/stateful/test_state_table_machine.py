@@ -19,11 +19,11 @@ from hypothesis.stateful import (
     rule,
 )
 
-from flinkish._core import state_log
-from flinkish._core.keyed_process import KeyedProcess, KeyedTimerService
-from flinkish._core.keyed_state import ListCell, MapCell, ReducingCell, ValueCell
-from flinkish._core.state_expiry import sweep
-from flinkish._core.state_table import FILES, StateTable
+from flinkish._core.operators.keyed_process import KeyedProcess, KeyedTimerService
+from flinkish._core.state import log as state_log
+from flinkish._core.state.expiry import sweep
+from flinkish._core.state.keyed_state import ListCell, MapCell, ReducingCell, ValueCell
+from flinkish._core.state.table import FILES, StateTable
 from tests.core.specimens import KEYS, VALUES
 from tests.models.state_table import State, StateTableModel
 

@@ -5,8 +5,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from flinkish._core._testing_timers import set_next_sequence
-from flinkish._core.timer_heap import TimerHeap
+from flinkish._core.testing.timers import set_next_sequence
+from flinkish._core.timers.heap import TimerHeap
 from tests.models.timer_heap import ModelTimerHeap, Timer
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1

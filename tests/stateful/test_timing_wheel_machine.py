@@ -5,7 +5,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from flinkish._core.timing_wheel import TimingWheel
+from flinkish._core.wheel.timing_wheel import TimingWheel
 from tests.models.timing_wheel import HIGHEST, LOWEST, ModelTimingWheel
 
 # Few values, so that timers meet; wraps of several levels; and jumps to anywhere.

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from flinkish._core.framing import FrameCutter, FrameKind, FrameSink
+from flinkish._core.rpc.framing import FrameCutter, FrameKind, FrameSink
 from tests.core.test_frame_buffer import LARGE, ShutError, Wire
 
 pytestmark = pytest.mark.stress

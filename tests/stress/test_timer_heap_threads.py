@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from flinkish._core.timer_heap import TimerHeap
+from flinkish._core.timers.heap import TimerHeap
 from tests.racing import together
 
 pytestmark = pytest.mark.stress

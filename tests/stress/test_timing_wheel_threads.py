@@ -5,7 +5,7 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from flinkish._core.timing_wheel import TimingWheel
+from flinkish._core.wheel.timing_wheel import TimingWheel
 from tests.racing import together
 
 pytestmark = pytest.mark.stress

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flinkish import __version__
-from flinkish._core.codec import seal
+from flinkish._core.values.codec import seal
 from flinkish.common.errors import IncompatibleStateError
 from flinkish.operators import async_snapshot
 from flinkish.operators.snapshot import KIND_KEY_GROUP, KIND_MANIFEST, OperatorSnapshot

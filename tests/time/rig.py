@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from flinkish._core.state_table import StateTable
+from flinkish._core.state.table import StateTable
 from flinkish.metrics import MetricGroup
 from flinkish.testing import TestProcessingTimeService
 from flinkish.time import (

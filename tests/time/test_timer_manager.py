@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from flinkish._core import state_log
+from flinkish._core.state import log as state_log
 from flinkish.common.errors import (
     IllegalArgumentError,
     IllegalStateError,

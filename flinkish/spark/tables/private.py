@@ -9,7 +9,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from flinkish._core.state_table import FILES
+from flinkish._core.state.table import FILES
 from flinkish.spark.tables.root import OPEN_DIRECTORY, Root
 
 __all__ = ["PRIVATE", "PrivateTable", "hold", "private_name", "remove", "state_name"]

@@ -12,10 +12,10 @@ from flinkish.common import Row
 from flinkish.common.errors import ArgumentTypeError, IllegalStateError
 from flinkish.functions import AsyncCallbackFunction
 from flinkish.spark import idempotency_key
-from flinkish.spark.async_context import key_maker
-from flinkish.spark.async_operator import AnswerOperator, WarmUp
-from flinkish.spark.task_plan import TaskPlan
-from flinkish.spark.task_run import SparkTask, Subtask
+from flinkish.spark.calls.context import key_maker
+from flinkish.spark.calls.operator import AnswerOperator, WarmUp
+from flinkish.spark.tasks.plan import TaskPlan
+from flinkish.spark.tasks.run import SparkTask, Subtask
 from flinkish.testing import OneInputStreamOperatorTestHarness
 from tests.spark import async_functions as calls
 from tests.spark.parts.fake_batches import Feed, numbers

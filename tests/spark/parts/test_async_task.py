@@ -11,11 +11,11 @@ import pytest
 from flinkish.common import OutputTag
 from flinkish.common.errors import AsyncTimeoutError, SchemaMismatchError
 from flinkish.functions import AsyncRetryStrategy
-from flinkish.spark.async_answers import ERROR, ERROR_TYPE, keep_failure
-from flinkish.spark.async_operator import AnswerBatchOperator, AnswerOperator
-from flinkish.spark.async_plan import AsyncPlan
-from flinkish.spark.task_plan import SideOutput
-from flinkish.spark.task_run import SparkTask, Subtask
+from flinkish.spark.calls.answers import ERROR, ERROR_TYPE, keep_failure
+from flinkish.spark.calls.operator import AnswerBatchOperator, AnswerOperator
+from flinkish.spark.calls.plan import AsyncPlan
+from flinkish.spark.tasks.plan import SideOutput
+from flinkish.spark.tasks.run import SparkTask, Subtask
 from flinkish.testing import TestProcessingTimeService
 from tests.spark import async_functions as calls
 from tests.spark.parts.fake_batches import Feed, numbers

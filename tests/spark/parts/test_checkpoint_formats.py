@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from flinkish import __version__
-from flinkish._core import codec
+from flinkish._core.values import codec
 from flinkish.common.errors import IncompatibleStateError
-from flinkish.spark import group_state
+from flinkish.spark.keyed import group_state
 from tests.spark.parts.test_group_state import COUNT, Store
 
 HELD = {"keys": None, "event_timers": 0, "processing_timers": 0, "table_bytes": 0}

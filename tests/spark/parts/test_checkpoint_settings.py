@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from flinkish import __version__
-from flinkish._core import codec
+from flinkish._core.values import codec
 from flinkish.common import Time
 from flinkish.common.errors import IllegalArgumentError, IncompatibleStateError
 from flinkish.datastream.functions import KeyedProcessFunction
@@ -18,19 +18,19 @@ from flinkish.operators.grouped_reduce import GroupedReduce
 from flinkish.operators.interval_join import JoinDefinition
 from flinkish.operators.vector_window import WindowSpec
 from flinkish.operators.window_definition import WindowDefinition
-from flinkish.spark.checkpoint_settings import (
+from flinkish.spark.keyed.checkpoint_settings import (
     KIND_SETTINGS,
     SETTINGS_FORMAT,
     check_settings,
     settings_of,
 )
-from flinkish.spark.group_state import HEAD
-from flinkish.spark.key_widening import KEY_FUNCTION, described_keys, widened_columns
-from flinkish.spark.packing import SETTINGS_GROUP
-from flinkish.spark.placement import slot_of
-from flinkish.spark.plan import OperatorPlan, StateSettings
-from flinkish.spark.processor import KeyGroupProcessor
-from flinkish.spark.vector_plan import VectorPlan
+from flinkish.spark.keyed.columns.plan import VectorPlan
+from flinkish.spark.keyed.group_state import HEAD
+from flinkish.spark.keyed.key_widening import KEY_FUNCTION, described_keys, widened_columns
+from flinkish.spark.keyed.packing import SETTINGS_GROUP
+from flinkish.spark.keyed.placement import slot_of
+from flinkish.spark.keyed.plan import OperatorPlan, StateSettings
+from flinkish.spark.keyed.processor import KeyGroupProcessor
 from flinkish.state import ValueStateDescriptor
 from flinkish.windowing import CountTrigger, EventTimeTrigger, TumblingEventTimeWindows
 from tests.spark.fake_spark import FakeMap, FakeSpark

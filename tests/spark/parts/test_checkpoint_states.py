@@ -7,17 +7,17 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from flinkish._core import codec
+from flinkish._core.values import codec
 from flinkish.common import Types
 from flinkish.common.errors import StateMigrationError
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.datastream.functions import KeyedProcessFunction
-from flinkish.spark.checkpoint_settings import KIND_SETTINGS, SETTINGS_FORMAT, check_settings
-from flinkish.spark.group_state import HEAD
-from flinkish.spark.packing import SETTINGS_GROUP
-from flinkish.spark.placement import slot_of
-from flinkish.spark.plan import OperatorPlan, StateSettings
-from flinkish.spark.processor import KeyGroupProcessor
+from flinkish.spark.keyed.checkpoint_settings import KIND_SETTINGS, SETTINGS_FORMAT, check_settings
+from flinkish.spark.keyed.group_state import HEAD
+from flinkish.spark.keyed.packing import SETTINGS_GROUP
+from flinkish.spark.keyed.placement import slot_of
+from flinkish.spark.keyed.plan import OperatorPlan, StateSettings
+from flinkish.spark.keyed.processor import KeyGroupProcessor
 from flinkish.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from tests.spark.fake_spark import FakeMap, FakeSpark, plan
 

@@ -9,15 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from flinkish._core.state_table import StateTable
+from flinkish._core.state.table import StateTable
 from flinkish.datastream.functions import KeyedProcessFunction
 from flinkish.functions.aggregates import Count
 from flinkish.operators import KeyedProcessOperator
 from flinkish.operators.vector_window import WindowSpec
-from flinkish.spark.packing import keyed_batch
-from flinkish.spark.runs import open_run
-from flinkish.spark.vector_packing import combine_rows
-from flinkish.spark.vector_plan import VectorPlan
+from flinkish.spark.keyed.columns.packing import combine_rows
+from flinkish.spark.keyed.columns.plan import VectorPlan
+from flinkish.spark.keyed.packing import keyed_batch
+from flinkish.spark.keyed.runs import open_run
 from flinkish.state import ValueStateDescriptor
 from flinkish.testing import KeyedOneInputStreamOperatorTestHarness
 from tests.spark.fake_spark import plan

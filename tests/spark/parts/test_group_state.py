@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from flinkish._core.state_table import StateTable
+from flinkish._core.state.table import StateTable
 from flinkish.common import Row, Types
 from flinkish.common.elements import MIN_TIMESTAMP
 from flinkish.common.errors import CorruptStateError, IncompatibleStateError, StateMigrationError
@@ -21,10 +21,10 @@ from flinkish.datastream.state import (
     StateDescriptor,
     ValueStateDescriptor,
 )
-from flinkish.spark import group_state
-from flinkish.spark.checkpoint_settings import check_settings
-from flinkish.spark.group_state import GroupState
-from flinkish.spark.plan import OperatorPlan
+from flinkish.spark.keyed import group_state
+from flinkish.spark.keyed.checkpoint_settings import check_settings
+from flinkish.spark.keyed.group_state import GroupState
+from flinkish.spark.keyed.plan import OperatorPlan
 from flinkish.spark.tables import TableFiles
 from flinkish.state.backend import KeyedStateBackend, StateDeclaration
 from tests.models.keyed_process import KeyedProcessModel

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 
 from flinkish.common import Row
 from flinkish.common.errors import CheckpointStorageError
-from flinkish.spark.ledger import KEY_BYTES, LedgerIndex, ResumeLedger, function_version, row_key
-from flinkish.spark.ledger.files import Place
-from flinkish.spark.ledger.segments import group_bytes
-from flinkish.spark.ledger.writer import LedgerWriter
+from flinkish.spark.results import KEY_BYTES, LedgerIndex, ResumeLedger, function_version, row_key
+from flinkish.spark.results.files import Place
+from flinkish.spark.results.segments import group_bytes
+from flinkish.spark.results.writer import LedgerWriter
 
 SCHEMA = pa.schema([("label", pa.string()), ("score", pa.float64())])
 

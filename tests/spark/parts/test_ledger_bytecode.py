@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flinkish.spark.ledger import function_version
-from flinkish.spark.ledger.bytecode import code_digest, digest_of
+from flinkish.spark.results import function_version
+from flinkish.spark.results.bytecode import code_digest, digest_of
 
 
 def made(source: str, name: str = "ask", **space: Any) -> Any:

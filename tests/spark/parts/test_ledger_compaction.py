@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from flinkish._core.codec import seal
+from flinkish._core.values.codec import seal
 from flinkish.common.errors import IncompatibleStateError
-from flinkish.spark.ledger import KEY_BYTES
-from flinkish.spark.ledger.segments import FORMAT_VERSION, KIND_KEYS
+from flinkish.spark.results import KEY_BYTES
+from flinkish.spark.results.segments import FORMAT_VERSION, KIND_KEYS
 from tests.spark.parts.test_ledger import found, fresh, key, ledger, lists, rows, write
 
 

@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 
 from flinkish.common.errors import SerializationError
 from flinkish.functions import AsyncFunction
-from flinkish.spark.ledger import ResumeLedger, function_version
+from flinkish.spark.results import ResumeLedger, function_version
 from tests.spark.parts.test_ledger import SCHEMA
 from tests.spark.parts.test_ledger_bytecode import made, version
 
@@ -348,7 +348,7 @@ SCRIPT = """
     sys.path[:0] = {path!r}
     from tests.spark.parts import test_ledger_bytecode as code
     from tests.spark.parts import test_ledger_identity as here
-    from flinkish.spark.ledger import function_version
+    from flinkish.spark.results import function_version
     subjects = [code.made(code.ASK), here.Model({{1, "a", ("b", here.Colour.RED)}}), here.Settings]
     subjects += [here.closing_over(frozenset("abc")), here.typed, here.cached("small")]
     print(*(function_version(subject) for subject in subjects))

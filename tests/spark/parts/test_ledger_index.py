@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flinkish.spark.ledger import LedgerIndex, ResumeLedger
-from flinkish.spark.ledger import held as held_rooms
-from flinkish.spark.ledger import index as index_of
-from flinkish.spark.ledger.files import Place, SegmentFile
+from flinkish.spark.results import LedgerIndex, ResumeLedger
+from flinkish.spark.results import held as held_rooms
+from flinkish.spark.results import index as index_of
+from flinkish.spark.results.files import Place, SegmentFile
 from tests.spark.parts.test_ledger import found, fresh, key, ledger, lists, rows, write
 
 
@@ -80,7 +80,7 @@ def little_room(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with monkeypatch.context() as patched:
         patched.setattr(held_rooms, "RUN_BYTES", 6_000)
         patched.setattr(held_rooms, "VALUE_BYTES", 5_000)
-        patched.setattr("flinkish.spark.ledger.files._AT_ONCE_NEAR", 2_000)
+        patched.setattr("flinkish.spark.results.files._AT_ONCE_NEAR", 2_000)
         yield
 
 

@@ -17,7 +17,7 @@ import pytest
 from flinkish.common import Row
 from flinkish.common.errors import ArgumentTypeError, CheckpointStorageError
 from flinkish.operators import TaskRuntimeContext
-from flinkish.spark.ledger import LedgerLayer, ResumeLedger, row_key
+from flinkish.spark.results import LedgerLayer, ResumeLedger, row_key
 
 SCHEMA = pa.schema([("label", pa.string()), ("at", pa.timestamp("us", "UTC"))])
 DAY = datetime(2026, 1, 1, tzinfo=timezone.utc)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from flinkish._core.codec import unpack_payload
-from flinkish.spark.packing import NULL_KEY_GROUP, SETTINGS_GROUP, packer
-from flinkish.spark.placement import group_at
+from flinkish._core.values.codec import unpack_payload
+from flinkish.spark.keyed.packing import NULL_KEY_GROUP, SETTINGS_GROUP, packer
+from flinkish.spark.keyed.placement import group_at
 from tests.spark.fake_spark import SCHEMA, plan
 
 OUT = pa.schema([("key", pa.string())])

@@ -15,10 +15,10 @@ from flinkish.common.errors import CancelTaskError, FencingTokenError
 from flinkish.common.typeinfo import Types
 from flinkish.functions import KeyedProcessFunction
 from flinkish.operators.window_definition import WindowDefinition
-from flinkish.spark import batch
 from flinkish.spark.control_plane import ControlPlane, WorkerPlane
-from flinkish.spark.operator_run import BLOCK
-from flinkish.spark.plan import OperatorPlan
+from flinkish.spark.keyed import batch
+from flinkish.spark.keyed.operator_run import BLOCK
+from flinkish.spark.keyed.plan import OperatorPlan
 from flinkish.state import ValueStateDescriptor
 from flinkish.windowing import TumblingEventTimeWindows
 from tests.spark.fake_spark import SCHEMA, FakeSpark, plan

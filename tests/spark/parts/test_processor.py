@@ -18,13 +18,13 @@ from flinkish.common.errors import (
     TimestampError,
 )
 from flinkish.datastream.functions import KeyedProcessFunction
-from flinkish.spark.group_state import HEAD, Head
 from flinkish.spark.internals import dumps, loads
+from flinkish.spark.keyed.group_state import HEAD, Head
+from flinkish.spark.keyed.placement import slot_of
+from flinkish.spark.keyed.plan import OperatorPlan
+from flinkish.spark.keyed.processor import KeyGroupProcessor
+from flinkish.spark.keyed.result_rows import GAUGES
 from flinkish.spark.pickling import Sealed
-from flinkish.spark.placement import slot_of
-from flinkish.spark.plan import OperatorPlan
-from flinkish.spark.processor import KeyGroupProcessor
-from flinkish.spark.result_rows import GAUGES
 from tests.spark.fake_spark import FakeSpark, plan
 
 NOBODY = OutputTag("nobody", "key string, n bigint, ts timestamp")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flinkish.common.errors import TaskCancellationError, UserFunctionError
-from flinkish.spark.source_run import SourceRun
+from flinkish.spark.sources.run import SourceRun
 from tests.spark.sources import Deaf, FailsAt, Numbers
 from tests.waiting import until
 

@@ -13,9 +13,9 @@ import pytest
 from flinkish.common.elements import StreamRecord
 from flinkish.common.errors import SchemaMismatchError
 from flinkish.operators import KeyedProcessOperator, ProcessOperator, StreamOperator
-from flinkish.spark import task_output
-from flinkish.spark.task_plan import TaskPlan
-from flinkish.spark.task_run import SparkTask, Subtask
+from flinkish.spark.tasks import output as task_output
+from flinkish.spark.tasks.plan import TaskPlan
+from flinkish.spark.tasks.run import SparkTask, Subtask
 from flinkish.task import TaskState
 from tests.spark.parts.fake_batches import Feed, numbers
 from tests.spark.task_operators import NUMBERS, Count, FailsAt, Heart, Identity, Later, Life

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from flinkish.common.elements import StreamRecord
-from flinkish.spark.task_input import BatchReader, RowInput
+from flinkish.spark.tasks.input import BatchReader, RowInput
 from flinkish.task import InputStatus
 from tests.spark.parts.fake_batches import Feed, numbers
 from tests.spark.task_operators import NUMBERS

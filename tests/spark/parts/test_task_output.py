@@ -10,11 +10,11 @@ from flinkish.common.elements import StreamRecord, Watermark
 from flinkish.common.errors import IllegalArgumentError, SchemaMismatchError
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import Types
-from flinkish.spark import task_output
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.schemas import output_schema
-from flinkish.spark.task_output import TaskOutput
-from flinkish.spark.task_plan import SideOutput, TaskPlan
+from flinkish.spark.tasks import output as task_output
+from flinkish.spark.tasks.output import TaskOutput
+from flinkish.spark.tasks.plan import SideOutput, TaskPlan
 from tests.spark.task_operators import NUMBERS, ODD, Life
 
 

@@ -9,14 +9,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from flinkish._core.state_table import StateTable
+from flinkish._core.state.table import StateTable
 from flinkish.functions import BroadcastProcessFunction, KeyedCoProcessFunction
 from flinkish.operators.broadcast import NonKeyedBroadcast
-from flinkish.spark.packing import SETTINGS_GROUP, pack_table, read_payload
-from flinkish.spark.placement import group_at
-from flinkish.spark.plan import AFTER_WATERMARK, EVENT_TIME
-from flinkish.spark.runs import open_run
-from flinkish.spark.two_inputs import TwoInputRun, packer_of_input
+from flinkish.spark.keyed.packing import SETTINGS_GROUP, pack_table, read_payload
+from flinkish.spark.keyed.placement import group_at
+from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME
+from flinkish.spark.keyed.runs import open_run
+from flinkish.spark.keyed.two_inputs import TwoInputRun, packer_of_input
 from flinkish.state import MapStateDescriptor
 from tests.spark.fake_spark import SCHEMA, plan
 

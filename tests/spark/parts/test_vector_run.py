@@ -21,8 +21,8 @@ from flinkish.functions.aggregates import (
     Sum,
 )
 from flinkish.operators.vector_window import WindowSpec
-from flinkish.spark.plan import OperatorPlan
-from flinkish.spark.vector_plan import VectorPlan
+from flinkish.spark.keyed.columns.plan import VectorPlan
+from flinkish.spark.keyed.plan import OperatorPlan
 from flinkish.windowing import (
     CumulativeEventTimeWindows,
     EventTimeSessionWindows,

@@ -9,14 +9,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 
-from flinkish._core.state_table import StateTable
+from flinkish._core.state.table import StateTable
 from flinkish.common import OutputTag, Row
 from flinkish.common.errors import IllegalStateError, StateMigrationError
 from flinkish.functions import ProcessWindowFunction
 from flinkish.operators.window_definition import WindowDefinition
-from flinkish.spark.batch import _KeyByKey
-from flinkish.spark.plan import OperatorPlan
-from flinkish.spark.runs import open_run
+from flinkish.spark.keyed.batch import _KeyByKey
+from flinkish.spark.keyed.plan import OperatorPlan
+from flinkish.spark.keyed.runs import open_run
 from flinkish.windowing import (
     ContinuousProcessingTimeTrigger,
     CountTrigger,

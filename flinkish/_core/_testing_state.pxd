@@ -1,6 +1,0 @@
-# A door for tests into memory, slabs and values; nothing else imports it.
-
-from flinkish._core.memory cimport Segment
-
-cdef class SegmentDoor:
-    cdef Segment segment

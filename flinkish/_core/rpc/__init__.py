@@ -1,0 +1,7 @@
+"""What RPC does for each message.
+
+Owns: frames and records of a connection, buffers of what is to be sent, inboxes and their turns,
+futures.
+Uses: ``memory``, ``wheel``.
+Must not: open a socket, or log: ``flinkish.rpc`` does.
+"""

@@ -1,0 +1,238 @@
+"""Commit, dump and replay a table: bytes out, bytes in."""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.errno cimport EBADMSG, EDOM, EINVAL
+from libc.stdint cimport uint16_t, uint32_t, uint8_t
+from libc.stdlib cimport calloc, free
+
+from flinkish._core.values.bytestream cimport Reader, Writer, writer_init
+from flinkish._core.state.log_reader cimport NEW_IDS, SAME_IDS, read_log
+from flinkish._core.state.log_writer cimport write_changes, write_whole
+from flinkish._core.memory.segment cimport (
+    segment_init,
+    segment_raise,
+    segment_release,
+    segment_reserve,
+)
+from flinkish._core.state.entries cimport table_end_interval, table_rebuild_free
+from flinkish._core.state.rows cimport (
+    NO_ROW,
+    Ids,
+    Table,
+    TableHeader,
+    header_of,
+    ids_at,
+    ids_push,
+    row_at,
+    table_damaged,
+    table_group,
+)
+from flinkish._core.state.table cimport StateTable
+from flinkish._core.timers.log cimport timers_by_registration, timers_rebuild_free
+from flinkish._core.timers.timers cimport Timer, Timers, timers_count, timers_get
+from flinkish._core.values.values cimport TAG_EMPTY
+
+
+class DamagedLog(ValueError):
+    """Bytes that are no log of a table, or of a table in another state."""
+
+
+cdef bytes take_bytes(Writer* writer):
+    """The bytes written; the writer is empty afterwards."""
+    try:
+        segment_raise(writer.status)
+        return PyBytes_FromStringAndSize(writer.segment.base, <Py_ssize_t>writer.at)
+    finally:
+        segment_release(&writer.segment)
+
+
+cdef void note_damage(Table* table, Writer* writer) noexcept nogil:
+    """Nothing is written of a damaged table, and what cannot be written makes it one."""
+    if writer.status == EBADMSG:
+        table.damaged = True
+    elif table_damaged(table):
+        writer.status = EBADMSG
+
+
+def commit(StateTable table not None):
+    """What changed since the last commit, which this ends; b"" when nothing did.
+
+    Keys whose state and timers are all gone are forgotten.  DamagedTable, and nothing is written, for
+    a mapped table that turned out to be damaged.
+    """
+    cdef Writer writer
+    cdef bint changed
+    table.hold()
+    writer_init(&writer)
+    with nogil:
+        changed = table.table.touched.count != 0
+        if changed:
+            write_changes(&table.table, &writer)
+        note_damage(&table.table, &writer)
+        if writer.status == 0:
+            table_end_interval(&table.table)
+    table.let_go()
+    table.current = NO_ROW
+    return take_bytes(&writer)
+
+
+cdef struct Share:                  # what a dump of one key group writes
+    Ids rows                        # ascending
+    Ids event                       # slots of timers, in order of registration
+    Ids processing
+
+
+cdef int share_timers(Timers* timers, Ids* slots, Share* shares, bint event, int only) noexcept nogil:
+    """Deal the timers out to the shares of their key groups; `slots` is room to work in."""
+    cdef uint32_t total = timers_count(timers), at
+    cdef Timer timer
+    cdef Share* share
+    cdef int status = segment_reserve(&slots.segment, total * sizeof(uint32_t))
+    if status == 0:
+        status = -timers_by_registration(timers, ids_at(slots))
+    for at in range(total):
+        if status != 0:
+            break
+        if not timers_get(timers, ids_at(slots)[at], &timer):
+            return EBADMSG
+        if only < 0 or <int>timer.group == only:
+            share = shares + timer.group
+            status = ids_push(&share.event if event else &share.processing, timer.slot)
+    return status
+
+
+cdef int share_table(Table* table, Share* shares, int only) noexcept nogil:
+    """Deal rows and timers out to their key groups, or to the one local key group `only`."""
+    cdef TableHeader* header = header_of(table)
+    cdef Ids slots
+    cdef uint32_t row, group = 0
+    cdef int status = 0
+    slots.count = 0
+    segment_init(&slots.segment)
+    for row in range(header.rows):
+        if status == 0 and row_at(table, row).tag != TAG_EMPTY:
+            status = table_group(table, row, &table.event, &group)
+            if status == 0 and (only < 0 or <int>group == only):
+                status = ids_push(&shares[group].rows, row)
+    if status == 0:
+        status = share_timers(&table.event, &slots, shares, True, only)
+    if status == 0:
+        status = share_timers(&table.processing, &slots, shares, False, only)
+    segment_release(&slots.segment)
+    return status
+
+
+cdef dict dump_shares(StateTable table, int only):
+    """What each key group with rows holds, or the local key group `only` with or without."""
+    cdef TableHeader* header
+    cdef uint32_t groups, group
+    cdef Share* shares
+    cdef Writer writer
+    cdef dict found = {}
+    cdef int status
+    if table.table.touched.count:
+        raise RuntimeError("commit the table before it is dumped")
+    header = header_of(&table.table)
+    groups = header.last_key_group - header.first_key_group + 1
+    shares = <Share*>calloc(groups, sizeof(Share))
+    if shares == NULL:
+        raise MemoryError()
+    for group in range(groups):
+        segment_init(&shares[group].rows.segment)
+        segment_init(&shares[group].event.segment)
+        segment_init(&shares[group].processing.segment)
+    table.hold()
+    try:
+        with nogil:
+            status = share_table(&table.table, shares, only)
+        segment_raise(status)
+        for group in range(groups):
+            if shares[group].rows.count == 0 and <int>group != only:
+                continue
+            writer_init(&writer)
+            with nogil:
+                write_whole(&table.table, &shares[group].rows, &shares[group].event,
+                            &shares[group].processing, &writer)
+                note_damage(&table.table, &writer)
+            found[header.first_key_group + group] = take_bytes(&writer)
+    finally:
+        table.let_go()
+        for group in range(groups):
+            segment_release(&shares[group].rows.segment)
+            segment_release(&shares[group].event.segment)
+            segment_release(&shares[group].processing.segment)
+        free(shares)
+    return found
+
+
+def dump(StateTable table not None, uint16_t key_group):
+    """Everything of one key group.  Changes nothing; commit first."""
+    table.check_key_group(key_group)
+    return dump_shares(table, key_group - header_of(&table.table).first_key_group)[key_group]
+
+
+def dump_all(StateTable table not None):
+    """Everything of each key group that has a row: {key group: as `dump`}, in one pass."""
+    table.check_open()
+    return dump_shares(table, -1)
+
+
+cdef int apply_log(StateTable table, object pieces, list cells, int ids, uint16_t key_group) except -1:
+    cdef Ids numbers
+    cdef Reader reader
+    cdef const uint8_t[::1] piece
+    cdef bint tracking = table.table.tracking
+    cdef int status = 0
+    table.check_key_group(key_group)
+    if table.table.touched.count:
+        raise RuntimeError("commit the table before a log is applied to it")
+    numbers.count = 0
+    segment_init(&numbers.segment)
+    table.track(False)
+    header_of(&table.table).changing = 1
+    table.hold()
+    try:
+        for cell in cells:
+            segment_raise(ids_push(&numbers, cell))
+        for piece in pieces:  # one at a time: they may be read as they are asked for
+            if piece.shape[0] == 0:
+                continue
+            reader.at = &piece[0]
+            reader.end = reader.at + piece.shape[0]
+            reader.failed = False
+            with nogil:
+                status = read_log(&table.table, &reader, &numbers, ids, key_group)
+            if status in (EBADMSG, EINVAL, EDOM):
+                raise DamagedLog(
+                    f"the log of key group {key_group} is damaged or does not fit the state "
+                    "before it; the table has been closed"
+                )
+            segment_raise(status)
+            piece = None
+        with nogil:
+            table_rebuild_free(&table.table)
+            timers_rebuild_free(&table.table.event)
+            timers_rebuild_free(&table.table.processing)
+        table.let_go()
+        table.track(tracking)
+    except BaseException:
+        table.let_go()
+        table.close()  # half changed, it would be of no use
+        raise
+    finally:
+        segment_release(&numbers.segment)
+    return 0
+
+
+def replay(StateTable table not None, pieces not None, list cells not None, uint16_t key_group):
+    """Apply a log: what `dump` or `commit` gave first, then what each later `commit` gave.
+
+    `pieces` may be any iterable; one is held at a time.  `cells[i]` is the table's number of the log's cell i.  DamagedLog for bytes that make no sense
+    as a log, or not after those before; after any error the table is closed.
+    """
+    apply_log(table, pieces, cells, SAME_IDS, key_group)
+
+
+def load(StateTable table not None, bytes whole not None, list cells not None, uint16_t key_group):
+    """Add what `dump` gave to a table that may hold other key groups; errors as in `replay`."""
+    apply_log(table, [whole], cells, NEW_IDS, key_group)

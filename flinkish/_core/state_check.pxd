@@ -1,6 +1,0 @@
-# Every invariant of a table, for tests that call it after every step.
-
-from flinkish._core.state_rows cimport Table
-
-# AssertionError that says what is wrong and where.
-cdef int check_table(Table* table) except -1

@@ -1,0 +1,13 @@
+# Records of the panes of a batch, without a table: what may travel instead of rows.
+
+from flinkish._core.windows.panes.accumulators cimport AccumulatorLayout
+from flinkish._core.windows.panes.groups cimport Groups
+from flinkish._core.windows.panes.shapes cimport Shape
+
+
+cdef class PaneCombiner:
+    cdef Shape shape
+    cdef AccumulatorLayout layout
+    cdef Groups groups
+    cdef unsigned long holder       # thread at work, or 0 (`one_thread`)
+    cdef tuple found(self)

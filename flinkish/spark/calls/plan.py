@@ -1,0 +1,58 @@
+"""Asynchronous calls on a DataFrame: what workers must know of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from flinkish.common.output_tag import OutputTag
+from flinkish.spark.calls.answers import COUNTS, COUNTS_COLUMN, OnError
+from flinkish.spark.calls.encoder import AnswerEncoder
+from flinkish.spark.calls.stamps import Stamped
+from flinkish.spark.encoders import Encoder
+from flinkish.spark.tasks.plan import MAIN_COLUMN, TaskPlan, side_column
+
+__all__ = ["AsyncPlan"]
+
+
+@dataclass(frozen=True)
+class AsyncPlan(TaskPlan):
+    """A task of asynchronous calls.
+
+    Its output is structs: the main output, failed rows if ``on_error`` is a tag (``sides`` has that
+    one), and what was counted, once at the end of a task.  ``kept`` are the columns of ``output``
+    that a failed row takes from its input.  With ``on_error="column"`` the last column of
+    ``output`` is the error; with ``stamped`` its last columns are event time.
+    """
+
+    on_error: OnError | OutputTag = "fail"
+    kept: tuple[str, ...] = ()
+    stamped: Stamped | None = None
+
+    @property
+    def columns(self) -> pa.Schema:
+        """What the task gives Spark."""
+        structs = [pa.field(MAIN_COLUMN, pa.struct(list(self.output)))]
+        structs += [
+            pa.field(side_column(index), pa.struct(list(side.schema)))
+            for index, side in enumerate(self.sides)
+        ]
+        return pa.schema([*structs, pa.field(COUNTS_COLUMN, COUNTS)])
+
+    def encoders(self) -> dict[OutputTag | None, Encoder]:
+        """What makes columns of answers: errors, too, come by the main output."""
+        sides = [side.schema for side in self.sides]
+        return {
+            None: AnswerEncoder(
+                f"the output of {self.name!r}",
+                self.columns,
+                self.output,
+                self.output_type,
+                "side" if isinstance(self.on_error, OutputTag) else self.on_error,
+                sides[0] if sides else self.output,
+                self.kept,
+                self.time_zone,
+                self.stamped,
+            )
+        }

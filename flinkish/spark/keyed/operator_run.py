@@ -1,0 +1,414 @@
+"""One task's run of a keyed function: columns in, the function's output as columns out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext
+
+from flinkish._core.columns.columns import RecordMismatch
+from flinkish._core.columns.records import RecordReader
+from flinkish._core.operators.keyed_process import KeyedProcess, KeyedTimerService
+from flinkish._core.state.table import StateTable
+from flinkish._core.values.codec import unpack_payload
+from flinkish.common.errors import SchemaMismatchError
+from flinkish.common.notes import add_note, dated, shortened, spell_out_notes
+from flinkish.common.output_tag import OutputTag
+from flinkish.common.typeinfo import TypeInformation
+from flinkish.metrics import MetricGroup
+from flinkish.operators.runtime_context import KeyedRuntimeContext
+from flinkish.spark.encoders import RowEncoder
+from flinkish.spark.internals import arrow_schema
+from flinkish.spark.keyed.key_arrays import normalized_column, text_buffers
+from flinkish.spark.keyed.output_pieces import FIRST_OUTPUTS, cut, outputs_of
+from flinkish.spark.keyed.packed_columns import element_times, text_buffers
+from flinkish.spark.keyed.packing import NULL_KEY_GROUP
+from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, KEY, MAIN, OperatorPlan
+from flinkish.spark.keyed.result_rows import COUNTERS, Result
+from flinkish.spark.type_mapping import row_schema
+from flinkish.state.backend import KeyedStateBackend
+from flinkish.time.domain import TimeDomain
+
+if TYPE_CHECKING:
+    from flinkish.spark.control_plane.task import TaskPlane
+
+__all__ = ["BLOCK", "NO_PROCESSING_TIME", "OperatorRun"]
+
+BLOCK = 512  # rows
+
+NO_PROCESSING_TIME = (
+    "this operator serves no processing-time timers, since Spark then runs a batch at every "
+    "trigger, with or without data; ask for them with process(..., processing_time_timers=True)"
+)
+
+
+class OperatorRun:
+    """The function, opened once for a task, over the table of one key group after another.
+
+    `advance`, `process`, then `take_outputs`; the table must be open by then.  Each yields results
+    as soon as there is a piece of them (see `output_pieces`), and goes on when it is asked for the
+    next.
+
+    On a control plane the task is let in before the function is opened.  It looks before each key
+    group, each block of rows and each call of a keyed function whether it is still wanted, and has
+    to be when it ends.
+    """
+
+    def __init__(self, plan: OperatorPlan, table: StateTable | None = None) -> None:
+        context = TaskContext.get()
+        self._plan = plan
+        self.query_id = _local_property(context, "sql.streaming.queryId") or plan.definition
+        self.table = table or StateTable()
+        self.backend = KeyedStateBackend(self.table)
+        self.metrics = MetricGroup()
+        self._counted = dict.fromkeys(COUNTERS, 0)
+        self._added = dict.fromkeys(COUNTERS, 0)
+        self._own: dict[str, int] = {}
+        self._main = self._encoder("main output", plan.output, plan.output_type)
+        self._sides: dict[str, RowEncoder] = {}
+        self._key_group = 0
+        self._calls_before = 0
+        self._failing: str | None = None  # the element whose call raised
+        self._task: TaskPlane | None = None
+        try:
+            if plan.control_plane is not None:
+                self._task = plan.control_plane.task(plan.uid).open()
+            self._open(context)
+        except BaseException as error:
+            add_note(error, f"raised in {self._operator}, as it was opened")
+            spell_out_notes(error)
+            self.leave(error)
+            raise
+        if self._task is not None:
+            self._task.count_by(self.metrics.counts)
+            self._task.count_by(self.totals)
+
+    def _open(self, context: TaskContext | None) -> None:
+        """Make the engine, open the function."""
+        plan = self._plan
+        self._function: Any = plan.function
+        timers = KeyedTimerService(
+            self.table,
+            refusal=None if plan.processing_time else NO_PROCESSING_TIME,
+            event_refusal=plan.no_event_time,
+        )
+        self.engine = KeyedProcess(
+            self.table,
+            timers,
+            self._watched(self._function.process_element),
+            self._watched(self._function.on_timer),
+            OutputTag,
+            TimeDomain.EVENT_TIME,
+            TimeDomain.PROCESSING_TIME,
+        )
+        self.engine.output_limit = FIRST_OUTPUTS
+        self._function.open(self._runtime_context(context))
+
+    def _runtime_context(
+        self, context: TaskContext | None, *, of_key: bool = False
+    ) -> KeyedRuntimeContext:
+        """What functions are opened with."""
+        plan = self._plan
+        return KeyedRuntimeContext(
+            self.backend,
+            task_name=plan.uid,
+            index=context.partitionId() if context else 0,
+            parallelism=plan.max_parallelism,
+            max_parallelism=plan.max_parallelism,
+            attempt=context.attemptNumber() if context else 0,
+            metrics=self.metrics,
+            job_parameters=plan.job_parameters,
+            of_key=of_key,
+        )
+
+    def close(self) -> None:
+        """Close the function."""
+        self._function.close()
+
+    def leave(self, error: BaseException | None = None) -> None:
+        """The task ends; unless it failed, its control plane has to agree, if there is one.
+
+        CancelTaskError or FencingTokenError if it does not.
+        """
+        if self._task is not None:
+            task, self._task = self._task, None
+            try:
+                task.__exit__(None if error is None else type(error), error, None)
+            except Exception as refused:
+                add_note(refused, f"raised in {self._operator}, as its task ended")
+                spell_out_notes(refused)
+                raise
+
+    def __enter__(self) -> OperatorRun:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, Exception):
+            self.fail(error)
+        else:
+            self.close()
+            self.leave(error)
+
+    def fail(self, error: BaseException, key_group: int | None = None) -> None:
+        """Close the function all the same, as Flink does; note on the error where it happened."""
+        try:
+            self.close()
+        except Exception as closing:
+            add_note(error, f"close() raised, too: {shortened(closing)}")
+        self.explain(error, key_group)
+        self.leave(error)
+
+    def check(self) -> None:
+        """Before a key group or a block of rows: what the control plane has against the task."""
+        self._calls_before = self._calls()
+        if self._task is not None:
+            self._task.check()
+
+    def _watched(self, method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        """A method that is called only while the control plane wants the task."""
+        if self._task is None:
+            return method
+        check = self._task.check
+
+        def call(subject: Any, context: Any) -> Any:
+            check()
+            return method(subject, context)
+
+        return call
+
+    def _calls(self) -> int:
+        counts = self._engine_counts()
+        return counts["rows"] + counts["timers_fired"]
+
+    def begin(self, key_group: int, watermark: int, now: int) -> None:
+        """Set the clocks (ms) to where they stood, before a key group is worked on."""
+        self._key_group = key_group
+        self.table.processing_time = now
+        self.table.watermark = watermark
+
+    def explain(self, error: BaseException, key_group: int | None = None) -> None:
+        """Note on an error where it happened."""
+        group = "" if key_group is None else f", key group {key_group}"
+        where = f"raised in {self._operator}{group}"
+        if self._calls() > self._calls_before:
+            # An output that does not fit may be of an element before the last.
+            which = f", element {self._failing}" if self._failing else ", or before it"
+            time = self.engine.last_timestamp  # none, too, of a call that has returned
+            at = "" if time is None else f", timestamp {dated(time)}"
+            with suppress(ValueError):  # the key may be forgotten by now
+                where += f", for the key {shortened(self.engine.last_key)}{at}{which}"
+        add_note(error, where)
+        spell_out_notes(error)
+
+    @property
+    def _operator(self) -> str:
+        """The operator's name and function, for messages."""
+        return f"operator {self._plan.uid!r} ({self._plan.function_name})"
+
+    def advance(self, watermark: int, now: int, phase: int) -> Iterator[Result]:
+        """Move the watermark (ms) and fire what is due on both clocks."""
+        while not self.engine.advance_watermark(watermark):
+            yield from self.take_outputs(phase)
+        if self._plan.processing_time:
+            while not self.engine.advance_processing_time(now):
+                yield from self.take_outputs(phase)
+
+    def process(self, payloads: Iterable[bytes], phase: int) -> Iterator[Result]:
+        """Hand packed rows to the function, in order of arrival or of time as planned."""
+        batches = self.unpack(payloads)
+        if self._plan.timestamp_order:
+            found = list(batches)
+            if not found:
+                return
+            rows = pa.Table.from_batches(found).combine_chunks().to_batches()[0]
+            del found
+            times = element_times(rows)
+            batches = iter([rows.take(pa.array(np.argsort(times, kind="stable")))])
+        for batch in batches:
+            yield from self.process_rows(batch, self.key_rows(batch), phase)
+
+    def process_rows(self, batch: pa.RecordBatch, rows: np.ndarray, phase: int) -> Iterator[Result]:
+        """Hand a packed batch, with the table's rows of its keys, to the function."""
+        times = None
+        if self._plan.timed:
+            times = element_times(batch)
+        reader = RecordReader(batch.select(self._plan.schema.names))
+        # The rows of a block are still in the processor's cache when they are used.
+        for start in range(0, len(rows), BLOCK):
+            self.check()
+            stop = min(start + BLOCK, len(rows))
+            block = times[start:stop] if times is not None else None
+            yield from self._process_block(reader.rows(start, stop), rows[start:stop], block, phase)
+
+    def _process_block(
+        self,
+        values: list[Any],
+        rows: np.ndarray,
+        times: np.ndarray | None,
+        phase: int,
+        inputs: np.ndarray | None = None,
+    ) -> Iterator[Result]:
+        """Hand some elements to the function."""
+        engine, done = self.engine, 0
+        while done < len(values):
+            seen = engine.processed
+            try:
+                after = engine.process_batch(values, rows, times, inputs, done)
+            except Exception:
+                if engine.processed > seen:
+                    self._failing = shortened(values[done + engine.processed - seen - 1])
+                raise
+            if (done := after) < len(values):
+                yield from self.take_outputs(phase)
+
+    def key_rows(self, batch: pa.RecordBatch) -> np.ndarray:
+        """The table's rows of the keys of a batch."""
+        name = self._plan.key_column
+        return self.intern(batch.column(name or KEY), packed=name is None)
+
+    def intern(self, column: pa.Array, *, packed: bool) -> np.ndarray:
+        """The table's rows of a column of keys; of encoded ones when ``packed``."""
+        rows = np.empty(len(column), np.uint32)
+        if pa.types.is_integer(column.type) and column.type != pa.uint64():
+            self.table.intern_ints(column.cast(pa.int64()).to_numpy(), None, rows)
+        elif packed:
+            self.table.intern_packed(*text_buffers(column, pa.binary()), None, rows)
+        elif pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            self.table.intern_strings(*text_buffers(column, pa.string()), None, rows)
+        else:
+            keys = RecordReader([normalized_column(column)], ("key",)).values(0)
+            self.table.intern_objects(keys, None, rows)
+        return rows
+
+    def route_null_keys(self, lost: Iterable[pa.RecordBatch]) -> Iterator[Result]:
+        """Count rows without a key and send them to the side output that was asked for."""
+        for batch in lost:
+            self.add({"null_keys": batch.num_rows})
+            if isinstance(self._plan.null_keys, OutputTag):
+                rows = batch.select(self._plan.schema.names)
+                times = (
+                    batch.column(EVENT_TIME)
+                    if self._plan.timed
+                    else pa.nulls(len(rows), pa.int64())
+                )
+                tag = self._plan.null_keys.tag_id
+                for payload in cut(rows.append_column(EVENT_TIME, times)):
+                    yield Result(NULL_KEY_GROUP, AFTER_WATERMARK, tag, payload)
+        yield self.measured(NULL_KEY_GROUP)
+
+    def unpack(self, payloads: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
+        """The packed batches of payloads."""
+        return (unpack_payload(payload, self._plan.packed_schema) for payload in payloads)
+
+    def next_wake_up(self, now: int) -> int | None:
+        """When Spark must call again, on the clock of its timers; None for no timer at all.
+
+        Watermarks of Spark are one more than Flink's.  Under processing time Spark has no timer
+        on event time, so a key group with event-time timers is called in every batch.
+        """
+        event = self.engine.next_event_timer()
+        if not self._plan.processing_time:
+            return None if event is None else min(event + 1, 2**63 - 1)
+        return now + 1 if event is not None else self.engine.next_processing_timer()
+
+    # --- output
+
+    def take_outputs(self, phase: int) -> Iterator[Result]:
+        """What the function gave since the last call, made in this phase of the batch."""
+        values, times, sides = self.engine.take_output()
+        yield from self._pieces(phase, MAIN, self._main, values, times)
+        for tag, (side_values, side_times) in sides.items():
+            encoder = self._side(tag)
+            yield from self._pieces(phase, tag.tag_id, encoder, side_values, side_times)
+
+    def _pieces(
+        self,
+        phase: int,
+        tag: str,
+        encoder: RowEncoder,
+        values: list[Any],
+        times: list[int | None],
+    ) -> Iterator[Result]:
+        """Values of one output and their timestamps, in payloads."""
+        # One call of a function may have given any number.
+        at = 0
+        while at < len(values):
+            stop = at + self.engine.output_limit
+            stamps = pa.array(times[at:stop], pa.int64())
+            try:
+                batch = encoder.encode(values[at:stop]).append_column(EVENT_TIME, stamps)
+            except SchemaMismatchError as error:
+                if isinstance(misfit := error.__cause__, RecordMismatch):
+                    row_time = dated(times[at + misfit.row_index])
+                    add_note(error, f"the row that does not fit has the event time {row_time}")
+                raise
+            self.engine.output_limit = outputs_of(batch)
+            for payload in cut(batch):
+                yield Result(self._key_group, phase, tag, payload)
+            at = stop
+
+    def _side(self, tag: OutputTag) -> RowEncoder:
+        """What makes columns of the values of a side output."""
+        found = self._sides.get(tag.tag_id)
+        if found is None:
+            schema = arrow_schema(row_schema(tag.type_info))
+            found = self._encoder(f"side output {tag.tag_id!r}", schema, tag.type_info)
+            self._sides[tag.tag_id] = found
+        return found
+
+    def _encoder(self, what: str, schema: pa.Schema, kind: TypeInformation | None) -> RowEncoder:
+        plan = self._plan
+        return RowEncoder(f"the {what} of operator {plan.uid!r}", schema, kind, plan.time_zone)
+
+    def add(self, counters: Mapping[str, int]) -> None:
+        """Count what was seen outside of the engine."""
+        for name, n in counters.items():
+            self._added[name] += n
+
+    def totals(self) -> dict[str, int]:
+        """What was counted since the run began; from any thread."""
+        return self._added | self._engine_counts()
+
+    def _engine_counts(self) -> dict[str, int]:
+        engine = self.engine
+        return {
+            "rows": engine.processed,
+            "late_rows": engine.late,
+            "timers_registered": engine.timers.registered,
+            "timers_deleted": engine.timers.deleted,
+            "timers_fired": engine.fired,
+        }
+
+    def measured(self, key_group: int, gauges: dict[str, int] | None = None) -> Result:
+        """What was counted since the last call, the user's own counters among it."""
+        counts = self.metrics.counts()
+        own = {name: n - self._own.get(name, 0) for name, n in counts.items()}
+        self._own = counts
+        return Result(
+            key_group,
+            counters=self.take_counters(),
+            gauges=gauges,
+            metrics=json.dumps(own) if own else None,
+        )
+
+    def take_counters(self) -> dict[str, int]:
+        """What was counted since the last call."""
+        totals = self.totals()
+        since = {name: total - self._counted[name] for name, total in totals.items()}
+        self._counted.update(totals)
+        return since
+
+
+def _local_property(context: TaskContext | None, name: str) -> str | None:
+    return context.getLocalProperty(name) if context else None

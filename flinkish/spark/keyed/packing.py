@@ -1,0 +1,297 @@
+"""Rows to payloads, one key group each, and payloads to rows: what the shuffle moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from traceback import format_tb
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+
+from flinkish._core.columns.records import RecordReader, timestamps_ms
+from flinkish._core.values.codec import pack_groups
+from flinkish._core.values.values import pack_key
+from flinkish.common.errors import NullKeyError, TimestampError, UserFunctionError
+from flinkish.common.keys import normalized_key
+from flinkish.common.notes import add_note, spell_out_notes
+from flinkish.spark.keyed.key_arrays import normalized_column
+from flinkish.spark.keyed.placement import slot_of
+from flinkish.spark.keyed.plan import (
+    AFTER_WATERMARK,
+    BEFORE_WATERMARK,
+    EVENT_TIME,
+    KEY,
+    PHASE,
+    OperatorPlan,
+)
+from flinkish.time import assign_to_key_group, assign_to_key_groups
+
+__all__ = [
+    "NULL_KEY_GROUP",
+    "PACKED_SCHEMA",
+    "SETTINGS_GROUP",
+    "Batches",
+    "PackRows",
+    "event_times",
+    "keyed_batch",
+    "lost_rows",
+    "pack_table",
+    "packer",
+    "read_payload",
+    "tuple_keys",
+    "unpacker",
+    "write_payload",
+]
+
+Batches = Iterator[pa.RecordBatch]
+PackRows = Callable[[OperatorPlan, pa.Table], Iterator[tuple[int, Any]]]
+
+PACKED_SCHEMA = "slot int, phase int, part int, seq int, payload binary"
+_NUMBERS = ("slot", "phase", "part", "seq")
+_PACKED = pa.schema([(name, pa.int32()) for name in _NUMBERS] + [("payload", pa.binary())])
+
+# Rows without a key travel as a group of their own, to be counted and put where they belong.
+NULL_KEY_GROUP = -1
+
+# Of this one every task sends a row, with rows of its own or without, for it to check that state
+# and program agree.
+SETTINGS_GROUP = -2
+
+# For more key groups than these, only each second, third, ... batch asks all what they hold.
+_ASKED_AT_ONCE = 256
+
+# A task packs this much at a time: few, large payloads, and bounded memory.
+_CHUNK_ROWS = 1_000_000
+_CHUNK_BYTES = 128 * 1024 * 1024
+
+
+def packer(plan: OperatorPlan, pack_rows: PackRows | None = None) -> Callable[[Batches], Batches]:
+    """The function for `mapInArrow` that packs the rows of an operator's input.
+
+    ``pack_rows`` makes the payloads of a table; `pack_table` does, if nothing else is said.
+    """
+    pack_rows = pack_rows or pack_table
+
+    def pack(batches: Batches) -> Batches:
+        context = TaskContext.get()
+        part = context.partitionId() if context else 0
+        sequence = 0
+        packed: list[tuple[int, int, int, int, Any]]
+        packed = [(slot_of(SETTINGS_GROUP), 0, part, 0, b"")]
+        if context is not None and part == 0 and _asks(context, plan):
+            packed += [(slot_of(group), 0, 0, -1, b"") for group in range(plan.max_parallelism)]
+        for table in _chunks(batches):
+            for phase, rows in _phases(plan, table):
+                for group, payload in pack_rows(plan, rows):
+                    packed.append((slot_of(group), phase, part, sequence, payload))
+                    sequence += 1
+            yield _packed_rows(packed)
+            packed = []
+        if packed:
+            yield _packed_rows(packed)
+
+    pack.__name__ = f"pack {plan.uid}"  # in Spark's plans
+    return pack
+
+
+def _asks(context: TaskContext, plan: OperatorPlan) -> bool:
+    """Whether all key groups are asked in this batch for what they hold, rows or not.
+
+    One without rows costs a call and a look at its head, so of many groups not each batch asks.
+    """
+    batch = context.getLocalProperty("streaming.sql.batchId")
+    return batch is not None and int(batch) % -(-plan.max_parallelism // _ASKED_AT_ONCE) == 0
+
+
+def _packed_rows(rows: Sequence[tuple[int, int, int, int, Any]]) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    return pa.record_batch(
+        [pa.array(column, kind.type) for column, kind in zip(columns, _PACKED, strict=True)],
+        schema=_PACKED,
+    )
+
+
+def _chunks(batches: Batches) -> Iterator[pa.Table]:
+    held: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        held.append(batch)
+        rows += batch.num_rows
+        size += batch.nbytes
+        if rows >= _CHUNK_ROWS or size >= _CHUNK_BYTES:
+            yield pa.Table.from_batches(held)
+            held, rows, size = [], 0, 0
+    if rows:
+        yield pa.Table.from_batches(held)
+
+
+def _phases(plan: OperatorPlan, table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+    """Rows by the phase in which they are to be handled."""
+    if not plan.chained:
+        yield AFTER_WATERMARK, table
+        return
+    for phase in (BEFORE_WATERMARK, AFTER_WATERMARK):
+        rows = table.filter(pc.equal(table.column(PHASE), phase))
+        if rows.num_rows:
+            yield phase, rows
+
+
+def pack_table(plan: OperatorPlan, table: pa.Table) -> Iterator[tuple[int, Any]]:
+    """(key group, payload) of each key group that has rows in the table."""
+    batch, groups, lost = keyed_batch(plan, table)
+    if lost is not None:
+        yield NULL_KEY_GROUP, lost.serialize().to_pybytes()
+    for group, payload, _ in pack_groups(batch, groups, plan.max_parallelism):
+        yield group, payload
+
+
+def keyed_batch(
+    plan: OperatorPlan, table: pa.Table
+) -> tuple[pa.RecordBatch, np.ndarray, pa.RecordBatch | None]:
+    """Rows with the columns of packed batches, their key groups, and those without a key.
+
+    Rows without a key are still among the first, with the group NULL_KEY_GROUP.  NullKeyError if
+    the plan does not allow them; TimestampError for rows without event time.
+    """
+    batch = table.combine_chunks().to_batches()[0]
+    times = event_times(plan, batch)
+    keys: pa.Array | None = None
+    if plan.key_selector is not None:
+        keys, groups = _selected_keys(plan, batch)
+    else:
+        columns = [normalized_column(batch.column(name)) for name in plan.key_columns]
+        single = len(columns) == 1
+        groups = assign_to_key_groups(
+            columns[0] if single else columns,
+            plan.max_parallelism,
+            plan.key_types[0] if single else plan.key_types,
+            nulls="mark",
+            names=plan.key_columns,
+        )
+        keys = None if single else tuple_keys(columns, groups)
+    batch = batch.select(plan.schema.names)
+    if keys is not None:
+        batch = batch.append_column(KEY, keys)
+    if times is not None:
+        batch = batch.append_column(EVENT_TIME, times)
+    missing = groups < 0
+    if not missing.any():
+        return batch, groups, None
+    return batch, groups, lost_rows(plan, batch, missing)
+
+
+def event_times(plan: OperatorPlan, batch: pa.RecordBatch) -> pa.Array | None:
+    """The event times (int64, ms) of a batch, or None when it has none; TimestampError."""
+    if plan.chained:
+        return batch.column(EVENT_TIME)
+    if plan.event_time is None:
+        return None
+    column = batch.column(plan.event_time)
+    if column.null_count:
+        raise _no_time(plan, batch, column)
+    return pa.array(timestamps_ms(column))
+
+
+def lost_rows(plan: OperatorPlan, batch: pa.RecordBatch, missing: np.ndarray) -> pa.RecordBatch:
+    """The rows that have no key; NullKeyError if the plan does not allow them."""
+    if plan.null_keys == "fail":
+        raise _null_key(plan, batch, missing)
+    return batch.filter(pa.array(missing))
+
+
+def _selected_keys(plan: OperatorPlan, batch: pa.RecordBatch) -> tuple[pa.Array, np.ndarray]:
+    """Keys that a function of the row gives, encoded, and their key groups."""
+    encoded: list[bytes | None] = []
+    groups = np.empty(batch.num_rows, np.int32)
+    for index, row in enumerate(RecordReader(batch).rows()):
+        try:
+            key = normalized_key(plan.key_selector(row))
+            encoded.append(None if key is None else pack_key(key))
+            groups[index] = (
+                NULL_KEY_GROUP if key is None else assign_to_key_group(key, plan.max_parallelism)
+            )
+        except Exception as error:
+            failed = UserFunctionError(
+                f"the key selector of operator {plan.uid!r} failed on {row!r}: {error}",
+                function=plan.uid,
+                method="key_by",
+            )
+            # Of a batch Spark gives the error alone, without its cause.
+            calls = "".join(format_tb(error.__traceback__)[1:])
+            add_note(failed, f"{calls}{type(error).__name__}: {error}")
+            spell_out_notes(failed)
+            raise failed from error
+    return pa.array(encoded, pa.binary()), groups
+
+
+def tuple_keys(columns: list[pa.Array], groups: np.ndarray) -> pa.Array:
+    """Keys of several columns, encoded; null where the group is NULL_KEY_GROUP."""
+    values = zip(*(RecordReader([column], ("key",)).values(0) for column in columns), strict=True)
+    return pa.array(
+        [pack_key(key) if group >= 0 else None for key, group in zip(values, groups, strict=True)],
+        pa.binary(),
+    )
+
+
+def _no_time(plan: OperatorPlan, batch: pa.RecordBatch, column: pa.Array) -> TimestampError:
+    row = batch.filter(column.is_null()).slice(0, 1).select(plan.schema.names).to_pylist()[0]
+    assigned = plan.event_time == EVENT_TIME
+    source = "from the timestamp assigner" if assigned else f"in the column {plan.event_time!r}"
+    return TimestampError(
+        f"{column.null_count} rows have no event time {source}, the first of them {row!r}; filter "
+        "them, or give them one"
+    )
+
+
+def _null_key(plan: OperatorPlan, batch: pa.RecordBatch, missing: np.ndarray) -> NullKeyError:
+    row = batch.filter(pa.array(missing)).slice(0, 1).select(plan.schema.names).to_pylist()[0]
+    keys = ", ".join(plan.key_columns) or "the key function"
+    return NullKeyError(
+        f"{int(missing.sum())} rows have no key in {keys}, the first of them {row!r}; filter them, "
+        "or call process(..., null_keys='drop') or null_keys=OutputTag(...)",
+        value=row,
+        column=plan.key_columns[0] if plan.key_columns else None,
+    )
+
+
+def write_payload(batch: pa.RecordBatch) -> pa.Buffer:
+    """A batch of output with its schema."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue()
+
+
+def read_payload(payload: Any, schema: pa.Schema) -> pa.RecordBatch:
+    """What `write_payload` wrote, which must have this schema."""
+    with pa.ipc.open_stream(payload) as reader:
+        found = reader.schema
+        if not found.equals(schema):
+            raise TypeError(
+                f"an output was written with the columns {found} and is read with {schema}; give "
+                "the OutputTag the same type where it is yielded and where it is read"
+            )
+        return reader.read_next_batch()
+
+
+def unpacker(tag: str, schema: pa.Schema, uid: str) -> Callable[[Batches], Batches]:
+    """The function for `mapInArrow` that takes one output out of an operator's results.
+
+    Behind the columns of `schema` it gives EVENT_TIME and PHASE, for a following operator.
+    """
+    timed = schema.append(pa.field(EVENT_TIME, pa.int64()))
+
+    def unpack(batches: Batches) -> Batches:
+        for batch in batches:
+            wanted = batch.filter(pc.equal(batch.column("tag"), tag))
+            for index in range(wanted.num_rows):
+                rows = read_payload(wanted.column("payload")[index].as_buffer(), timed)
+                phase = np.full(rows.num_rows, wanted.column("phase")[index].as_py(), np.int32)
+                yield rows.append_column(PHASE, pa.array(phase))
+
+    # In Spark's plans.
+    unpack.__name__ = " ".join(filter(None, ("output", tag, "of", uid)))
+    return unpack

@@ -1,0 +1,129 @@
+"""Asynchronous calls for the rows of a stream, under PyFlink's name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flinkish.common.durations import DurationLike
+from flinkish.common.errors import ArgumentTypeError
+from flinkish.functions import AsyncRetryStrategy
+from flinkish.spark.calls.build import call_rows, name_of
+from flinkish.spark.calls.maker import MakeOperator
+from flinkish.spark.calls.stamps import Stamped
+from flinkish.spark.keyed.plan import EVENT_TIME, PHASE
+from flinkish.spark.streams.data_stream import DataStream
+from flinkish.spark.tasks.run_task import Schema
+
+__all__ = ["AsyncDataStream"]
+
+
+class AsyncDataStream:
+    """PyFlink's way to say ``async_map``; results keep the event time of their rows.
+
+    ``async_function`` and the other parameters are those of ``async_map``; ``output_type`` are the
+    columns of the results, as DDL, a StructType or type information.  A row that fails, fails the
+    task.
+
+    In "unordered" mode results of a micro-batch come in any order, since Spark's watermark moves
+    between micro-batches.
+    """
+
+    @staticmethod
+    def unordered_wait(
+        data_stream: DataStream,
+        async_function: Any,
+        timeout: DurationLike,
+        capacity: int = 100,
+        output_type: Schema | None = None,
+    ) -> DataStream:
+        """Results as they come."""
+        return _wait(data_stream, async_function, timeout, capacity, output_type, "unordered", None)
+
+    @staticmethod
+    def unordered_wait_with_retry(
+        data_stream: DataStream,
+        async_function: Any,
+        timeout: DurationLike,
+        async_retry_strategy: AsyncRetryStrategy,
+        capacity: int = 100,
+        output_type: Schema | None = None,
+    ) -> DataStream:
+        """Results as they come, of several attempts if need be."""
+        retry = _strategy(async_retry_strategy)
+        return _wait(
+            data_stream, async_function, timeout, capacity, output_type, "unordered", retry
+        )
+
+    @staticmethod
+    def ordered_wait(
+        data_stream: DataStream,
+        async_function: Any,
+        timeout: DurationLike,
+        capacity: int = 100,
+        output_type: Schema | None = None,
+    ) -> DataStream:
+        """Results in the order of the rows of a partition."""
+        return _wait(data_stream, async_function, timeout, capacity, output_type, "ordered", None)
+
+    @staticmethod
+    def ordered_wait_with_retry(
+        data_stream: DataStream,
+        async_function: Any,
+        timeout: DurationLike,
+        async_retry_strategy: AsyncRetryStrategy,
+        capacity: int = 100,
+        output_type: Schema | None = None,
+    ) -> DataStream:
+        """Results in the order of the rows of a partition, of several attempts if need be."""
+        retry = _strategy(async_retry_strategy)
+        return _wait(data_stream, async_function, timeout, capacity, output_type, "ordered", retry)
+
+
+class AwaitedStream(DataStream):
+    """The results of calls, which are the ``_number``-th behind the last keyed operator."""
+
+    _number: int
+
+
+def _strategy(given: Any) -> AsyncRetryStrategy:
+    if not isinstance(given, AsyncRetryStrategy):
+        raise ArgumentTypeError(
+            "async_retry_strategy must be an AsyncRetryStrategy, such as "
+            f"AsyncRetryStrategy.fixed_delay(3, 100), not {given!r}"
+        )
+    return given
+
+
+def _wait(
+    stream: DataStream,
+    function: Any,
+    timeout: DurationLike,
+    capacity: int,
+    output_type: Schema | None,
+    mode: Any,
+    retry: AsyncRetryStrategy | None,
+) -> DataStream:
+    if not isinstance(stream, DataStream):
+        raise ArgumentTypeError(
+            f"data_stream must be a DataStream, not {stream!r}: DataStream(df) makes one"
+        )
+    stamped: Stamped | None = None
+    if stream._event_time is not None:
+        stamped = Stamped(stream._event_time, chained=stream._operators > 0)
+    make = MakeOperator(function, mode, capacity, timeout, retry, None)
+    number = stream._number + 1 if isinstance(stream, AwaitedStream) else 1
+    frame = call_rows(
+        stream._frame,
+        make,
+        f"{name_of(function)}-{stream._operators}.{number}",
+        output_type,
+        rows=tuple(stream._columns),
+        stamped=stamped,
+    ).to_df()
+    waited = AwaitedStream(frame)
+    waited._number = number
+    waited._columns = [name for name in frame.columns if name not in (EVENT_TIME, PHASE)]
+    waited._event_time = None if stamped is None else EVENT_TIME
+    waited._operators = stream._operators
+    waited._watermark_lost = stream._watermark_lost
+    return waited

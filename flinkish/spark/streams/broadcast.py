@@ -1,0 +1,116 @@
+"""Streams whose rows reach every key, or every task, of another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from flinkish.common.errors import UnsupportedOperationError
+from flinkish.operators.broadcast import KeyedBroadcast, NonKeyedBroadcast
+from flinkish.operators.broadcast_state import check_descriptors
+from flinkish.spark.control_plane import ControlPlane
+from flinkish.spark.keyed.plan import StateSettings
+from flinkish.spark.pickling import check_picklable
+from flinkish.spark.streams.connected import ConnectedStreams, run_two_inputs
+from flinkish.spark.streams.options import OperatorOptions, shuffle_partitions
+from flinkish.spark.streams.windowed import Declared
+from flinkish.state.descriptors import MapStateDescriptor
+
+if TYPE_CHECKING:
+    from flinkish.spark.streams.data_stream import DataStream, KeyedStream, ProcessedStream
+
+__all__ = ["BroadcastConnectedStream", "BroadcastStream", "connect"]
+
+
+class BroadcastStream:
+    """A stream for every key group of the one it is connected to; `DataStream.broadcast` makes it.
+
+    Its rows are packed once and sent to every key group, each of which keeps a copy of what they
+    make of the broadcast state.  That suits rules and settings: a micro-batch with broadcast rows
+    touches all key groups.
+
+    Connected to a stream without keys it is the same, with key groups that stand for tasks: the
+    rows of a partition of Spark's all go to one of them, in their order.
+    """
+
+    def __init__(self, stream: DataStream, descriptors: Sequence[MapStateDescriptor]) -> None:
+        self._stream = stream
+        self._descriptors = check_descriptors(descriptors)
+
+
+class BroadcastConnectedStream:
+    """A stream, keyed or not, and a broadcast one; `connect` of the former makes it."""
+
+    def __init__(self, stream: KeyedStream | DataStream, broadcast: BroadcastStream) -> None:
+        self._first, self._broadcast = stream, broadcast
+        self._keyed = not hasattr(stream, "key_by")
+
+    def process(
+        self,
+        function: Any,
+        output_type: Declared = None,
+        *,
+        schema: Declared = None,
+        uid: str | None = None,
+        max_parallelism: int | None = None,
+        order: str = "arrival",
+        processing_time_timers: bool = False,
+        null_keys: str = "fail",
+        job_parameters: Mapping[str, str] | None = None,
+        state: StateSettings | None = None,
+        control_plane: ControlPlane | None = None,
+    ) -> ProcessedStream:
+        """Run a KeyedBroadcastProcessFunction, or a BroadcastProcessFunction without keys.
+
+        Parameters as for `KeyedStream.process`.  In a micro-batch broadcast rows come first, in
+        the order in which Spark reads them; what ``process_broadcast_element`` yields comes once
+        for each key group.
+
+        Without keys ``max_parallelism`` says how many copies of the state there are, each with the
+        rows of some of Spark's partitions: by default ``spark.sql.shuffle.partitions``, one for
+        each task.  There are no timers, and ``null_keys`` means nothing.
+        """
+        made = KeyedBroadcast if self._keyed else NonKeyedBroadcast
+        broadcast = made(function, self._broadcast._descriptors)
+        rows: Any = getattr(self._first, "_stream", self._first)
+        if not rows.to_df().isStreaming:
+            raise UnsupportedOperationError(
+                "broadcast state is kept from micro-batch to micro-batch, and this is a batch "
+                "DataFrame: join the rules to the rows with Spark's own join, and use process"
+            )
+        if not self._keyed:
+            if processing_time_timers:
+                raise UnsupportedOperationError(
+                    "a BroadcastProcessFunction has no timers, since its stream has no keys; call "
+                    "key_by before connect, or leave processing_time_timers out"
+                )
+            max_parallelism = max_parallelism or shuffle_partitions(rows.to_df().sparkSession)
+        name = type(function).__name__
+        check_picklable(function, f"the function {name}")
+        return run_two_inputs(
+            self._first,
+            self._broadcast._stream,
+            name,
+            OperatorOptions(
+                uid,
+                max_parallelism,
+                order,
+                processing_time_timers,
+                null_keys,
+                job_parameters,
+                state,
+                control_plane,
+            ),
+            schema if schema is not None else output_type,
+            f"a {'keyed ' if self._keyed else ''}broadcast process function sees each row",
+            function=broadcast,
+        )
+
+
+def connect(stream: KeyedStream | DataStream, other: Any) -> Any:
+    """A stream and another one for one function: a broadcast one, or one with which it shares keys.
+
+    BroadcastConnectedStream or ConnectedStreams.
+    """
+    made = BroadcastConnectedStream if isinstance(other, BroadcastStream) else ConnectedStreams
+    return made(stream, other)

@@ -1,0 +1,282 @@
+"""Two streams with one operator: connected, or joined within an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from flinkish.common.durations import DurationLike
+from flinkish.common.errors import (
+    ArgumentTypeError,
+    IllegalArgumentError,
+    TimestampError,
+    UnsupportedOperationError,
+)
+from flinkish.common.output_tag import OutputTag
+from flinkish.common.typeinfo import TypeInformation
+from flinkish.functions import KeyedCoProcessFunction
+from flinkish.operators.interval_join import JoinDefinition
+from flinkish.operators.two_input import check_function
+from flinkish.spark.control_plane import ControlPlane
+from flinkish.spark.internals import arrow_schema
+from flinkish.spark.keyed.plan import OperatorPlan, StateSettings
+from flinkish.spark.pickling import check_picklable
+from flinkish.spark.schemas import output_schema
+from flinkish.spark.streams.options import OperatorOptions, plan_settings
+from flinkish.spark.streams.porting import PortingHints
+from flinkish.spark.streams.windowed import Declared
+
+if TYPE_CHECKING:
+    from flinkish.spark.streams.data_stream import DataStream, KeyedStream, ProcessedStream
+
+__all__ = ["ConnectedStreams", "IntervalJoin", "IntervalJoined"]
+
+_METHODS = ("process_element1", "process_element2", "on_timer", "open", "close")
+
+
+class ConnectedStreams(PortingHints):
+    """Two streams whose keys share state and timers; `DataStream.connect` makes it.
+
+    The watermark is the lower of both streams', as in Flink.  Other than there a stream without
+    event time does not hold it back: its rows have no timestamp, and the watermark is that of the
+    other.
+    """
+
+    def __init__(
+        self, stream1: DataStream | KeyedStream, stream2: DataStream | KeyedStream
+    ) -> None:
+        for stream in (stream1, stream2):
+            if not hasattr(stream, "key_by") and not hasattr(stream, "interval_join"):
+                raise ArgumentTypeError(
+                    "connect takes a DataStream, a KeyedStream or a BroadcastStream, not "
+                    f"{stream!r}"
+                )
+        self._stream1, self._stream2 = stream1, stream2
+
+    def key_by(self, key_selector1: Any, key_selector2: Any) -> ConnectedStreams:
+        """Both streams partitioned by key: columns (a name or several), or a function of the row.
+
+        Both keys have to be columns of the same types, or functions.
+        """
+        plain = []
+        for stream in (self._stream1, self._stream2):
+            if not hasattr(stream, "key_by"):
+                raise IllegalArgumentError("the streams have keys already")
+            plain.append(stream)
+        return ConnectedStreams(plain[0].key_by(key_selector1), plain[1].key_by(key_selector2))
+
+    def process(
+        self,
+        function: KeyedCoProcessFunction,
+        output_type: Declared = None,
+        *,
+        schema: Declared = None,
+        uid: str | None = None,
+        max_parallelism: int | None = None,
+        order: str = "arrival",
+        processing_time_timers: bool = False,
+        null_keys: str = "fail",
+        job_parameters: Mapping[str, str] | None = None,
+        state: StateSettings | None = None,
+        control_plane: ControlPlane | None = None,
+    ) -> ProcessedStream:
+        """Run a KeyedCoProcessFunction; parameters as for `KeyedStream.process`.
+
+        Flink does not promise how elements of two streams interleave.  Here, in a
+        micro-batch, those of the first stream come before those of the second, or with
+        ``order="timestamp"`` all in the order of their event times; over batch DataFrames the
+        rows of a key always are, first the first stream's among equals.
+        """
+        check_function(function, KeyedCoProcessFunction, _METHODS, "process of connected streams")
+        options = OperatorOptions(
+            uid,
+            max_parallelism,
+            order,
+            processing_time_timers,
+            null_keys,
+            job_parameters,
+            state,
+            control_plane,
+        )
+        check_picklable(function, f"the function {type(function).__name__}")
+        return run_two_inputs(
+            *self._keyed(),
+            type(function).__name__,
+            options,
+            schema if schema is not None else output_type,
+            "a keyed co-process function sees each row",
+            function=function,
+        )
+
+    def _keyed(self) -> tuple[KeyedStream, KeyedStream]:
+        for stream in (self._stream1, self._stream2):
+            if not hasattr(stream, "interval_join"):
+                raise UnsupportedOperationError(
+                    "connected streams share state by key, and one of these has none: use key_by "
+                    "on both, before connect or after it"
+                )
+        return self._stream1, self._stream2  # type: ignore[return-value]
+
+
+class IntervalJoin:
+    """Two keyed streams that are to be joined; `KeyedStream.interval_join` makes it."""
+
+    def __init__(self, left: KeyedStream, right: KeyedStream) -> None:
+        for stream in (left, right):
+            if stream._stream._event_time is None:
+                raise TimestampError(
+                    "interval_join compares event times, and one of the streams has none: call "
+                    "assign_timestamps_and_watermarks on both"
+                )
+        self._left, self._right = left, right
+
+    def between(self, lower_bound: DurationLike, upper_bound: DurationLike) -> IntervalJoined:
+        """Join pairs whose right time minus left time is from ``lower_bound`` to ``upper_bound``.
+
+        Both may be negative, and both are included unless `IntervalJoined` is told otherwise.
+        """
+        definition = JoinDefinition.between(lower_bound, upper_bound)
+        return IntervalJoined(self._left, self._right, definition)
+
+
+class IntervalJoined:
+    """An interval join whose bounds are known.
+
+    Elements behind the watermark join nothing; they are counted as ``late_rows``, and go to the
+    side output of their stream if it has one.  An element is kept until the watermark has passed
+    all that could join it.
+    """
+
+    def __init__(self, left: KeyedStream, right: KeyedStream, definition: JoinDefinition) -> None:
+        self._left, self._right = left, right
+        self._definition = definition
+
+    def lower_bound_exclusive(self) -> IntervalJoined:
+        """Pairs exactly at the lower bound are not joined."""
+        self._definition = self._definition.without_lower()
+        return self
+
+    def upper_bound_exclusive(self) -> IntervalJoined:
+        """Pairs exactly at the upper bound are not joined."""
+        self._definition = self._definition.without_upper()
+        return self
+
+    def side_output_left_late_data(self, output_tag: OutputTag) -> IntervalJoined:
+        """Where late elements of the left stream go."""
+        self._definition = self._definition.with_late(left=output_tag)
+        return self
+
+    def side_output_right_late_data(self, output_tag: OutputTag) -> IntervalJoined:
+        """Where late elements of the right stream go."""
+        self._definition = self._definition.with_late(right=output_tag)
+        return self
+
+    def process(
+        self,
+        process_join_function: Any,
+        output_type: Declared = None,
+        *,
+        schema: Declared = None,
+        uid: str | None = None,
+        max_parallelism: int | None = None,
+        null_keys: str = "fail",
+        job_parameters: Mapping[str, str] | None = None,
+        state: StateSettings | None = None,
+        control_plane: ControlPlane | None = None,
+    ) -> ProcessedStream:
+        """Call a ProcessJoinFunction with each pair; parameters as for `KeyedStream.process`.
+
+        Output has the later of the two times as event time.
+        """
+        definition = self._definition.with_function(process_join_function)
+        options = OperatorOptions(
+            uid, max_parallelism, "arrival", False, null_keys, job_parameters, state, control_plane
+        )
+        name = type(process_join_function).__name__
+        check_picklable(process_join_function, f"the function {name}")
+        return run_two_inputs(
+            self._left,
+            self._right,
+            name,
+            options,
+            schema if schema is not None else output_type,
+            f"{name} is called for each pair",
+            join=definition,
+        )
+
+
+def run_two_inputs(
+    first: KeyedStream | DataStream,
+    second: KeyedStream | DataStream,
+    kind: str,
+    options: OperatorOptions,
+    declared: Declared,
+    path: str,
+    **runs: Any,
+) -> ProcessedStream:
+    """The outputs of an operator over two streams; ``runs`` says what runs.
+
+    A second stream without keys is broadcast; a first one may have none only then.
+    """
+    if options.null_keys not in ("fail", "drop"):
+        raise IllegalArgumentError(
+            "with two inputs null_keys must be 'fail' or 'drop', since the rows of both would not "
+            f"fit one output; it is {options.null_keys!r}: filter rows without a key before"
+        )
+    keyless = [hasattr(one, "key_by") for one in (first, second)]
+    first, second = (
+        one.key_by(_no_key) if hasattr(one, "key_by") else one for one in (first, second)
+    )
+    if not any(keyless):
+        _check_keys(first, second)
+    if first._stream._frame.isStreaming != second._stream._frame.isStreaming:
+        raise UnsupportedOperationError(
+            "one of the two is a streaming DataFrame and the other a batch one; read both as "
+            "streams, or both as batches"
+        )
+    timed = [one._stream._event_time is not None for one in (first, second)]
+    if options.order == "timestamp" and not (all(timed) or keyless[1]):
+        raise TimestampError("order='timestamp' needs event time on both streams")
+    name, frame, settings = plan_settings(first, kind, options)
+    _, _, other = plan_settings(second, kind, replace(options, uid=name, order="arrival"))
+    output = output_schema(declared, f"the output schema of operator {name!r}")
+    made = {
+        "function": None,
+        "output": arrow_schema(output),
+        "output_type": declared if isinstance(declared, TypeInformation) else None,
+    }
+    no_key = {"key_selector": None, "keys": None}
+    plan = OperatorPlan(
+        **(made | settings | runs | (no_key if keyless[0] else {})),
+        second=OperatorPlan(**(made | other | (no_key if keyless[1] else {}))),
+    )
+    return first._processed(frame, plan, output, f"row by row: {path}", second)
+
+
+def _no_key(row: Any) -> bool:
+    """What a stream without keys is keyed by, as far as options are checked."""
+    return True
+
+
+def _check_keys(first: KeyedStream, second: KeyedStream) -> None:
+    """Refuse keys that would not meet."""
+    kinds = []
+    for one in (first, second):
+        if one._selector is not None:
+            kinds.append("a function")
+            continue
+        fields = one._stream.to_df().schema
+        kinds.append(
+            ", ".join(
+                fields[name].dataType.simpleString()
+                + (" widened from int" if name in one._widened else "")
+                for name in one._keys
+            )
+        )
+    if kinds[0] != kinds[1]:
+        raise ArgumentTypeError(
+            f"the keys of the first stream are {kinds[0]}, those of the second {kinds[1]}; equal "
+            "keys of different types would not meet: cast the columns to the same types (with the "
+            "same widened_from), or use functions for both"
+        )

@@ -1,0 +1,423 @@
+"""DataFrames as streams with Flink's operators: what users begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, overload
+
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
+from pyspark.sql.types import StructField, StructType, TimestampType
+
+from flinkish.common.errors import (
+    ArgumentTypeError,
+    IllegalArgumentError,
+    UnsupportedOperationError,
+)
+from flinkish.common.output_tag import OutputTag
+from flinkish.common.typeinfo import TypeInformation
+from flinkish.common.watermark_strategy import WatermarkStrategy
+from flinkish.functions import KeyedProcessFunction
+from flinkish.operators.grouped_reduce import GroupedReduce
+from flinkish.spark.control_plane import ControlPlane
+from flinkish.spark.internals import arrow_schema
+from flinkish.spark.keyed.plan import EVENT_TIME, MAIN, OperatorPlan, StateSettings
+from flinkish.spark.pickling import check_picklable
+from flinkish.spark.schemas import check_names, event_time_column, output_schema
+from flinkish.spark.streams.assigned_times import with_timestamps
+from flinkish.spark.streams.broadcast import (
+    BroadcastConnectedStream,
+    BroadcastStream,
+    connect,
+)
+from flinkish.spark.streams.chosen_keys import chosen_keys, no_key
+from flinkish.spark.streams.connected import ConnectedStreams, IntervalJoin
+from flinkish.spark.streams.described import Explained, columns_of, details_of
+from flinkish.spark.streams.given import check_frame, check_process_function
+from flinkish.spark.streams.operator_results import OperatorResults, run_operator, take_output
+from flinkish.spark.streams.options import (
+    OperatorOptions,
+    joined_names,
+    plan_settings,
+    shuffle_partitions,
+)
+from flinkish.spark.streams.porting import PortingHints
+from flinkish.spark.streams.windowed import Declared, WindowedStream
+from flinkish.state.descriptors import MapStateDescriptor
+from flinkish.windowing import (
+    CountSlidingWindowAssigner,
+    CountTumblingWindowAssigner,
+    WindowAssigner,
+)
+
+__all__ = ["DataStream", "KeyedStream", "ProcessedStream"]
+
+
+class DataStream(Explained, PortingHints):
+    """A DataFrame, streaming or batch, seen as a stream of its rows.
+
+    Functions get each row as a `flinkish.common.Row` with the column names as field names;
+    timestamps are datetimes, aware in UTC (naive for timestamp_ntz).
+    """
+
+    def __init__(self, frame: DataFrame) -> None:
+        check_frame(frame)
+        check_names(frame)
+        self._frame = frame
+        self._columns: list[str] = list(frame.columns)
+        self._event_time: str | None = None
+        self._operators = 0
+        self._watermark_lost = False
+        self._watermark: str | None = None
+        self._paths: dict[str, list[str]] = {}
+        # Operators before this stream: their names, and what tells two of one name apart.
+        self._names: dict[str, str] = {}
+
+    def assign_timestamps_and_watermarks(
+        self, watermark_strategy: WatermarkStrategy, *, column: str | None = None
+    ) -> DataStream:
+        """The stream with event time: from a timestamp column, or from the strategy's assigner.
+
+        The watermark is Spark's, which moves between batches: batch N sees that of the data
+        before it.  It is one millisecond less than Spark shows, since Flink's watermark t says
+        that nothing at t follows.  Late rows are not dropped; functions see them, as in Flink.
+
+        Raises UnknownColumnError, TimestampError for a column of another type, and
+        IllegalArgumentError when column and assigner are both given, or neither;
+        UnsupportedOperationError behind an operator, whose outputs have timestamps and a
+        watermark already: Spark knows one watermark a source.
+        """
+        if self._operators:
+            raise UnsupportedOperationError(
+                "the output of an operator has event time already: that of the element or timer "
+                "it was made for, as in Flink; Spark allows no second watermark in a query"
+            )
+        assigner = watermark_strategy.timestamp_assigner
+        if (column is None) == (assigner is None):
+            raise IllegalArgumentError(
+                "event time comes from a timestamp column or from the strategy's timestamp "
+                "assigner; give exactly one of them: column='ts', or with_timestamp_assigner(...)"
+            )
+        frame = self._frame
+        if assigner is not None:
+            check_picklable(assigner, "the timestamp assigner")
+            schema = StructType([*frame.schema.fields, StructField(EVENT_TIME, TimestampType())])
+            frame = frame.mapInArrow(with_timestamps(assigner.extract_timestamp), schema)
+            column = EVENT_TIME
+        assert column is not None
+        column = event_time_column(frame, column)
+        bound = watermark_strategy.max_out_of_orderness_ms
+        if bound is not None and frame.isStreaming:
+            frame = frame.withWatermark(column, f"{bound} milliseconds")
+        stream = DataStream(frame)
+        if bound is not None:
+            stream._watermark = f"{bound} ms behind the latest row"
+        stream._columns = self._columns
+        stream._event_time = column
+        return stream
+
+    def key_by(
+        self, *keys: Any, widened_from: str | Mapping[str, str] | None = None
+    ) -> KeyedStream:
+        """The stream partitioned by key: by columns, or by one function of the row.
+
+        Names mean what they mean to Spark, with backticks and `spark.sql.caseSensitive`.  One
+        column gives its value as the key, several give a tuple.  A function (or PyFlink's
+        KeySelector) may return bool, int, float, str, bytes, date, datetime, Decimal or tuples
+        of them.
+
+        ``widened_from`` is for a column that became bigint while a checkpoint has state of its
+        keys as int: its type before, or names to types (docs/guides/upgrading.md).
+        """
+        return KeyedStream(self, keys, widened_from)
+
+    @overload
+    def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream: ...
+
+    @overload
+    def connect(self, ds: DataStream) -> ConnectedStreams: ...
+
+    def connect(self, ds: Any) -> Any:
+        """This stream and another one for one function.
+
+        With a DataStream `ConnectedStreams`, whose `key_by` gives both keys; with one that was
+        `broadcast`, which reaches every task, a `BroadcastConnectedStream`.
+        """
+        return connect(self, ds)
+
+    def broadcast(self, *descriptors: MapStateDescriptor) -> BroadcastStream:
+        """The stream for every key, or every task, of the one that `connect` is then called on."""
+        return BroadcastStream(self, descriptors)
+
+    def window_all(self, window_assigner: WindowAssigner, **options: Any) -> WindowedStream:
+        """All elements in windows, without keys: one task does the work.
+
+        Options as for `KeyedStream.window`.
+        """
+        options.setdefault("max_parallelism", 1)
+        windowed = KeyedStream(self, (no_key,)).window(window_assigner, **options)
+        windowed.keyed = False
+        return windowed
+
+    def to_df(self) -> DataFrame:
+        """The rows as a DataFrame."""
+        return self._frame.select(*self._columns)
+
+
+class KeyedStream(PortingHints):
+    """A stream whose rows are handled key by key."""
+
+    def __init__(
+        self,
+        stream: DataStream,
+        keys: tuple[Any, ...],
+        widened_from: str | Mapping[str, str] | None = None,
+    ) -> None:
+        self._stream = stream
+        self._keys, self._selector, self._widened = chosen_keys(stream.to_df(), keys, widened_from)
+
+    def __repr__(self) -> str:
+        keys = ", ".join(self._keys) or "a function of the row"
+        return f"KeyedStream{columns_of(self._stream.to_df())} by {keys}"
+
+    def process(
+        self,
+        function: KeyedProcessFunction,
+        output_type: Declared = None,
+        *,
+        schema: Declared = None,
+        uid: str | None = None,
+        max_parallelism: int | None = None,
+        order: str = "arrival",
+        processing_time_timers: bool = False,
+        null_keys: str | OutputTag = "fail",
+        job_parameters: Mapping[str, str] | None = None,
+        state: StateSettings | None = None,
+        control_plane: ControlPlane | None = None,
+    ) -> ProcessedStream:
+        """Run a keyed process function.
+
+        Args:
+            function: the function; sent to the workers, opened there once for each task and batch.
+            output_type: PyFlink's name for ``schema``; give one of the two.
+            schema: columns of the main output.
+            uid: name of the operator, for messages and statistics; by default its class and place.
+                The checkpoint remembers one that is given, and refuses an operator with another.
+            max_parallelism: number of key groups, in which state is kept and moved, and the most
+                tasks that can share the work.  It cannot be changed for a checkpoint.  By default
+                the power of two at or above twice `spark.sql.shuffle.partitions`, at least
+                16 and at most 1024: each group costs every batch that touches it some milliseconds.
+            order: "arrival" hands the rows of a batch over as they come, as Flink does; "timestamp"
+                sorts each key group's rows of a batch by event time first (ties keep their order).
+            processing_time_timers: serve them.  Spark then runs a batch at every trigger, whether
+                there is data or not.
+            null_keys: what becomes of rows without a key: "fail", "drop" (counted), or an OutputTag
+                that gets them as a side output.
+            job_parameters: for `runtime_context.get_job_parameter`.
+            state: how state is kept; see StateSettings.
+            control_plane: a `ControlPlane`, which then knows who runs which partition and what the
+                operator has counted so far, and can cancel or drain it.
+        """
+        declared = schema if schema is not None else output_type
+        check_process_function(function)
+        options = OperatorOptions(
+            uid,
+            max_parallelism,
+            order,
+            processing_time_timers,
+            null_keys,
+            job_parameters,
+            state,
+            control_plane,
+        )
+        check_picklable(function, f"the function {type(function).__name__}")
+        name, frame, settings = plan_settings(self, type(function).__name__, options)
+        output = output_schema(declared, f"the output schema of operator {name!r}")
+        plan = OperatorPlan(
+            function=function,
+            output=arrow_schema(output),
+            output_type=declared if isinstance(declared, TypeInformation) else None,
+            **settings,
+        )
+        return self._processed(frame, plan, output, "a keyed process function sees each row")
+
+    def reduce(
+        self,
+        func: Any,
+        output_type: Declared = None,
+        *,
+        schema: Declared = None,
+        **options: Any,
+    ) -> ProcessedStream:
+        """Reduce the rows of each key, by a ReduceFunction or a function of two rows.
+
+        Every row gives what those of its key so far were reduced to; over a batch DataFrame each
+        key gives its last value alone, as in Flink's batch mode.  The output has the columns of
+        the input unless `schema` says otherwise.  Options as for `process`.
+        """
+        rows = self._stream.to_df()
+        declared = schema if schema is not None else output_type
+        return self.process(
+            GroupedReduce(func, only_last=not rows.isStreaming),
+            rows.schema if declared is None else declared,
+            **options,
+        )
+
+    @overload
+    def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream: ...
+
+    @overload
+    def connect(self, ds: KeyedStream) -> ConnectedStreams: ...
+
+    def connect(self, ds: Any) -> Any:
+        """This stream and another one for one function.
+
+        A keyed one shares the state of a key (`ConnectedStreams`); one that was `broadcast`
+        reaches every key (`BroadcastConnectedStream`).
+        """
+        return connect(self, ds)
+
+    def interval_join(self, other: KeyedStream) -> IntervalJoin:
+        """Pairs of this stream and another one with equal keys, near one another in event time."""
+        return IntervalJoin(self, other)
+
+    def window(
+        self,
+        window_assigner: WindowAssigner,
+        *,
+        uid: str | None = None,
+        max_parallelism: int | None = None,
+        order: str = "arrival",
+        processing_time_timers: bool | None = None,
+        null_keys: str | OutputTag = "fail",
+        job_parameters: Mapping[str, str] | None = None,
+        state: StateSettings | None = None,
+        control_plane: ControlPlane | None = None,
+    ) -> WindowedStream:
+        """The stream with the elements of each key in windows; see `WindowedStream`.
+
+        The options are those of `process`.  Timers on processing time are served where the
+        assigner or a built-in trigger follows the clock; ``processing_time_timers`` says it for a
+        trigger of your own.
+        """
+        options = OperatorOptions(
+            uid,
+            max_parallelism,
+            order,
+            processing_time_timers,
+            null_keys,
+            job_parameters,
+            state,
+            control_plane,
+        )
+        return WindowedStream(self, window_assigner, options)
+
+    def count_window(self, size: int, slide: int = 0, **options: Any) -> WindowedStream:
+        """Windows of ``size`` elements of a key, one every ``slide`` (0: every ``size``).
+
+        Options as for `window`.
+        """
+        if slide == 0:
+            return self.window(CountTumblingWindowAssigner(size), **options)
+        return self.window(CountSlidingWindowAssigner(size, slide), **options)
+
+    def _processed(
+        self,
+        user: DataFrame,
+        plan: OperatorPlan,
+        output: StructType,
+        path: str,
+        second: KeyedStream | None = None,
+    ) -> ProcessedStream:
+        """The outputs of an operator over this stream, and maybe a second one; see `explain`."""
+        streams = [self._stream] if second is None else [self._stream, second._stream]
+        names = joined_names(plan, [stream._names for stream in streams])
+        results = run_operator(plan, *(stream._frame for stream in streams))
+        number = 1 + max(stream._operators for stream in streams)
+        processed = ProcessedStream(results, output, number)
+        processed._watermark_lost = plan.processing_time and plan.has_watermark and user.isStreaming
+        processed._names = names
+        marks = [stream._watermark for stream in streams if stream._watermark is not None]
+        processed._watermark = "; ".join(dict.fromkeys(marks)) or None
+        details = details_of(plan, processed._watermark, shuffle_partitions(user.sparkSession))
+        for stream in streams:
+            processed._paths |= stream._paths
+        processed._paths[f"{plan.uid}: {path}"] = details
+        return processed
+
+
+class ProcessedStream(DataStream):
+    """The outputs of a keyed operator; as a stream, the main one."""
+
+    def __init__(self, results: OperatorResults, output: StructType, number: int) -> None:
+        super().__init__(results.output(MAIN, output))
+        self._columns = output.names
+        self._event_time = EVENT_TIME
+        self._operators = number
+        self._results = results
+        self._output = output
+
+    def get_side_output(self, output_tag: OutputTag) -> DataStream:
+        """The stream of a side output, whose columns are those of the tag's type.
+
+        Spark runs every query on its own: a query on this stream runs the whole operator, with
+        state of its own.  To take several outputs from one run use `foreach_batch`.
+        """
+        schema = _tag_schema(output_tag)
+        stream = DataStream(self._results.output(output_tag.tag_id, schema))
+        stream._columns = schema.names
+        stream._event_time = EVENT_TIME
+        stream._operators = self._operators
+        stream._watermark_lost = self._watermark_lost
+        stream._paths = self._paths
+        stream._watermark = self._watermark
+        stream._names = self._names
+        return stream
+
+    def foreach_batch(
+        self, write: Callable[..., None], *side_outputs: OutputTag
+    ) -> DataStreamWriter:
+        """A writer that calls `write(batch_id, main, *sides)` for each micro-batch.
+
+        All outputs come from one run of the operator: `main` and `sides` (in the order of the
+        tags) are batch DataFrames of the micro-batch.  As with Spark's foreachBatch a batch may
+        be written again after a failure, under the same batch id.
+        """
+        # Under Spark Connect the function travels to the server, where no stream can follow.
+        output = self._output
+        uid = self._results.uid
+        schemas = [(tag.tag_id, _tag_schema(tag)) for tag in side_outputs]
+
+        def split(frame: DataFrame, batch_id: int) -> None:
+            frame.persist()
+            try:
+                main = take_output(frame, MAIN, output, uid).select(*output.names)
+                sides = [
+                    take_output(frame, tag, schema, uid).select(*schema.names)
+                    for tag, schema in schemas
+                ]
+                write(batch_id, main, *sides)
+            finally:
+                frame.unpersist()
+
+        return self._results.frame.writeStream.foreachBatch(split)
+
+    def statistics(self, query: StreamingQuery | None = None) -> dict[str, int]:
+        """What the operator counted and holds, by name.
+
+        Counters are rows, late_rows, null_keys, timers_registered, timers_deleted, timers_fired,
+        table_misses, tables_in_memory, compactions, checkpoint_bytes, groups_dropped, and
+        ``metrics.n`` for a counter ``n`` of the function.  Gauges, of a stream alone, are
+        key_groups, keys, event_timers, processing_timers, log_bytes and table_bytes: of all key
+        groups, as of the last batch with rows that asked them; before it they are missing.
+
+        Counters of a stream are summed as `flinkish.spark.statistics` says; for a batch DataFrame
+        they are of its first action, for which this waits.
+        """
+        return self._results.statistics(query)
+
+
+def _tag_schema(tag: OutputTag) -> StructType:
+    if not isinstance(tag, OutputTag):
+        raise ArgumentTypeError(f"a side output is named by its OutputTag, not by {tag!r}")
+    return output_schema(tag.type_info, f"the type of {tag!r}")

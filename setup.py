@@ -1,14 +1,13 @@
-"""Compile the floor: one extension module for every ``.pyx`` below ``flinkish/_core``.
+"""Compile the floor: an extension module for every ``.pyx`` that no other one includes.
 
 All metadata is in ``pyproject.toml``.  ``FLINKISH_DEBUG=1`` turns overflow checks and the like
 back on; ``FLINKISH_SANITIZE=address,undefined`` builds for ``ci/sanitize.sh``.  Each variant
-has a build directory of its own, so that switching never mixes objects; C is shared by those
-that have the same, so that Cython translates a module once.
-
-A module that needs no GIL says so in its first line; ``ci/freethreading.sh`` proves the claims.
+has a build directory of its own; C is shared by those that have the same.  A module that needs no
+GIL says so in its first line; ``ci/freethreading.sh`` proves the claims.
 """
 
 import os
+import re
 from pathlib import Path
 
 from Cython.Build import cythonize
@@ -19,12 +18,12 @@ DEBUG = os.environ.get("FLINKISH_DEBUG") == "1"
 SANITIZE = os.environ.get("FLINKISH_SANITIZE", "")
 SHARED = "build" + ("/debug" if DEBUG else "")
 BUILD = SHARED + ("/sanitize" if SANITIZE else "")
+INCLUDED = re.compile(r'^include "(\w+\.pyx)"', re.MULTILINE)
 
 DIRECTIVES = {
     "language_level": 3,
     "binding": False,
-    # Lists, tuples and buffers belong to callers, so their indexes are checked.  A pointer has no
-    # bounds: what walks flat memory by pointers costs no more for it.
+    # Lists, tuples and buffers belong to callers, so indexes are checked; a pointer has no bounds.
     "boundscheck": True,
     "wraparound": False,
     "initializedcheck": DEBUG,
@@ -60,6 +59,8 @@ def extensions() -> list[Extension]:
     """The modules of the floor, with the flags of this build."""
     checks = [f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=undefined"] if SANITIZE else []
     flags = ["-O1", "-g1", "-fno-omit-frame-pointer"] if SANITIZE else ["-O3", "-g0"]
+    sources = set(Path("flinkish/_core").rglob("*.pyx"))
+    parts = {at.parent / part for at in sources for part in INCLUDED.findall(at.read_text())}
     return [
         Extension(
             ".".join(source.with_suffix("").parts),
@@ -67,7 +68,7 @@ def extensions() -> list[Extension]:
             extra_compile_args=[*flags, "-fvisibility=hidden", *checks],
             extra_link_args=checks,
         )
-        for source in sorted(Path("flinkish/_core").rglob("*.pyx"))
+        for source in sorted(sources - parts)
     ]
 
 

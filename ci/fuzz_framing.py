@@ -18,8 +18,13 @@ with atheris.instrument_imports(include=["tests.models.framing", "flinkish.rpc.h
     from tests.models.framing import Damaged, ModelCutter, TooLarge
     from tests.models.siphash import records
 
-from flinkish._core.rpc.framing import CONTROL_LIMIT, FrameCutter, FrameKind, FrameSink
-from flinkish._core.rpc.wire_records import RECORD_OVERHEAD
+from flinkish._core.rpc.framing import (
+    CONTROL_LIMIT,
+    RECORD_OVERHEAD,
+    FrameCutter,
+    FrameKind,
+    FrameSink,
+)
 from flinkish.common.errors import HandshakeError
 
 LIMIT = 60_000

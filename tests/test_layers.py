@@ -160,14 +160,43 @@ def test_a_room_opens_with_its_caption(path: Path) -> None:
     assert not missing, f"the docstring of {name_of(path)} lacks {', '.join(missing)}"
 
 
+INCLUDE = re.compile(r'^include "(\w+)\.(pyx|pxd)"', re.M)
+HOSTS = {
+    host.parent / f"{part}.{kind}": host
+    for host in CYTHON
+    for part, kind in INCLUDE.findall(host.read_text())
+}
+
+
 @pytest.mark.parametrize("path", COMPILED, ids=name_of)
 def test_a_compiled_module_has_header_and_stub(path: Path) -> None:
-    """A module of C functions alone has nothing for a stub to describe."""
-    header, stub = path.with_suffix(".pxd"), path.with_suffix(".pyi")
+    """A part is described in the stub of the module that includes it.
+
+    A module of C functions alone has nothing for a stub to describe.
+    """
+    header, stub = path.with_suffix(".pxd"), HOSTS.get(path, path).with_suffix(".pyi")
     assert header.exists(), f"{name_of(path)} has no .pxd"
     assert header.read_text().startswith("#"), f"{name_of(header)} opens without an explanation"
     visible = re.findall(r"^(?:cdef class|class|def|cpdef [\w ]+?) (\w+)", path.read_text(), re.M)
     assert stub.exists() or not visible, f"{name_of(path)} has no .pyi for {', '.join(visible)}"
+
+
+def test_parts_of_a_module_are_imported_from_it() -> None:
+    """A module and its parts are compiled as one, so no part can be found under its own name."""
+    headers = {HOSTS[part].with_suffix(".pxd") for part in HOSTS if part.suffix == ".pyx"}
+    missing = [name_of(part) for part in HOSTS if part.with_suffix(".pxd") not in HOSTS]
+    assert not missing, f"their headers are included nowhere: {', '.join(missing)}"
+    for part in HOSTS:
+        assert part.suffix == ".pxd" or HOSTS[part.with_suffix(".pxd")] in headers, name_of(part)
+    parts = {".".join(part.relative_to(ROOT).with_suffix("").parts) for part in HOSTS}
+    wrong = {
+        f"{name_of(path)} imports {imported}"
+        for path in PYTHON + CYTHON
+        for imported in imports(path)
+        for part in parts
+        if imported == part or imported.startswith(f"{part}.")
+    }
+    assert not wrong, "\n".join(sorted(wrong))
 
 
 SIGNATURE = re.compile(

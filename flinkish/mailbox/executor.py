@@ -7,8 +7,7 @@ from concurrent.futures import Future
 from inspect import iscoroutinefunction
 from typing import Any, TypeVar
 
-from flinkish._core.mailbox.loop import MailboxLoop, MailExecutor
-from flinkish._core.mailbox.mail import MailOptions
+from flinkish._core.mailbox.mailbox import MailboxLoop, MailExecutor, MailOptions
 from flinkish.common.errors import ArgumentTypeError, RejectedExecutionError
 from flinkish.mailbox.action_executor import StreamTaskActionExecutor
 from flinkish.mailbox.task_mailbox import TaskMailbox

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from flinkish._core.mailbox.mail import Mail, MailOptions
+from flinkish._core.mailbox.mailbox import Mail, MailOptions
 
 __all__ = ["MAX_PRIORITY", "MIN_PRIORITY", "Mail", "MailOptions"]
 

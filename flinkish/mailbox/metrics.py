@@ -6,7 +6,7 @@ from collections.abc import Callable
 from time import monotonic_ns
 from typing import Protocol
 
-from flinkish._core.mailbox.loop import MailboxLoop
+from flinkish._core.mailbox.mailbox import MailboxLoop
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import IllegalStateError, RejectedExecutionError
 from flinkish.mailbox.executor import MailboxExecutor

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from flinkish._core.mailbox.loop import MailboxController, MailboxLoop, Suspension
+from flinkish._core.mailbox.mailbox import MailboxController, MailboxLoop, Suspension
 from flinkish.common.errors import ArgumentTypeError
 from flinkish.common.notes import add_note
 from flinkish.mailbox.action_executor import StreamTaskActionExecutor

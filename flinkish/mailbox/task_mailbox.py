@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from time import monotonic_ns
 
-from flinkish._core.mailbox.mail import Mail, MailboxState
-from flinkish._core.mailbox.mailbox import MailboxQueue
+from flinkish._core.mailbox.mailbox import Mail, MailboxQueue, MailboxState
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import (
     IllegalStateError,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from flinkish._core.operators.keyed_process import KeyedContext, KeyedProcess, KeyedTimerService
-from flinkish._core.state.row_visits import visit_keys
+from flinkish._core.state.key_rows import visit_keys
 from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
 from flinkish.common.notes import dated
 from flinkish.common.output_tag import OutputTag

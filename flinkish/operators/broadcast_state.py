@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from flinkish._core.state.key_rows import at_row
 from flinkish._core.state.keyed_state import MapCell
-from flinkish._core.state.row_visits import at_row
 from flinkish._core.state.table import StateTable
 from flinkish.common.errors import (
     ArgumentTypeError,

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from flinkish._core.windows.panes.accumulators import AccumulatorLayout, WordColumns
+from flinkish._core.windows.panes.engine import AccumulatorLayout, WordColumns
 from flinkish.common.errors import SchemaMismatchError, UnknownColumnError
 from flinkish.functions.aggregates import (
     Avg,

@@ -10,8 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from flinkish._core.windows.panes.combiner import PaneCombiner
-from flinkish._core.windows.panes.engine import PaneWindows, SessionWindows, WindowEngine
+from flinkish._core.windows.panes.engine import (
+    PaneCombiner,
+    PaneWindows,
+    SessionWindows,
+    WindowEngine,
+)
 from flinkish.common.errors import IllegalArgumentError, UnsupportedOperationError
 from flinkish.functions.aggregates import BuiltInAggregate
 from flinkish.operators.vector_aggregates import VectorAggregates, why_not_vectorised

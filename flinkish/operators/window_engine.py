@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from flinkish._core.operators.keyed_process import KeyedTimerService
-from flinkish._core.windows.elements.contents import (
+from flinkish._core.windows.elements.process import (
     AggregatedContents,
     ElementContents,
+    MergingWindowedProcess,
     ReducedContents,
     WindowContents,
+    WindowContext,
+    WindowedProcess,
+    WindowTriggerContext,
 )
-from flinkish._core.windows.elements.contexts import WindowContext, WindowTriggerContext
-from flinkish._core.windows.elements.merging import MergingWindowedProcess
-from flinkish._core.windows.elements.process import WindowedProcess
 from flinkish.common.errors import UnsupportedOperationError
 from flinkish.common.output_tag import OutputTag
 from flinkish.functions.runtime_context import RuntimeContext

@@ -30,9 +30,9 @@ from contextlib import ExitStack
 from contextvars import Context
 from typing import TYPE_CHECKING, Any
 
+from flinkish._core.rpc.calls import Task
 from flinkish._core.rpc.future import Prompt, RpcFuture
 from flinkish._core.rpc.inbox import Inbox
-from flinkish._core.rpc.task import Task
 from flinkish.common.errors import RecipientUnreachableError
 from flinkish.rpc.futures import end
 from flinkish.rpc.io_thread import EPOLLIN, IoThread

@@ -7,10 +7,9 @@ from collections.abc import Callable, Coroutine
 from inspect import iscoroutine
 from typing import Any, Protocol, TypeVar, overload
 
-from flinkish._core.rpc.calls import LocalPort
+from flinkish._core.rpc.calls import LocalPort, Task, TurnFuture, turn_future
 from flinkish._core.rpc.future import RpcFuture, start_deadline
 from flinkish._core.rpc.inbox import Inbox
-from flinkish._core.rpc.task import Task, TurnFuture, turn_future
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import (
     ArgumentTypeError,

@@ -7,9 +7,9 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar, overload
 
+from flinkish._core.rpc.calls import Task, turn_future
 from flinkish._core.rpc.future import RpcFuture
 from flinkish._core.rpc.inbox import Inbox
-from flinkish._core.rpc.task import Task, turn_future
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import (
     ArgumentTypeError,

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from flinkish._core.state import log as state_log
-from flinkish._core.state.expiry import sweep
 from flinkish._core.state.keyed_state import (
     AggregatingCell,
     ListCell,
@@ -15,6 +14,7 @@ from flinkish._core.state.keyed_state import (
     ReducingCell,
     StateHandle,
     ValueCell,
+    sweep,
 )
 from flinkish._core.state.table import StateTable
 from flinkish.common.durations import to_millis

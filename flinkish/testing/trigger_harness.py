@@ -8,7 +8,7 @@ from typing import Any
 from flinkish._core.operators.keyed_process import KeyedTimerService
 from flinkish._core.state.named_timers import NamedTimers, poll_timer
 from flinkish._core.state.table import StateTable
-from flinkish._core.windows.elements.contexts import WindowTriggerContext
+from flinkish._core.windows.elements.process import WindowTriggerContext
 from flinkish.common.elements import StreamRecord
 from flinkish.common.errors import IllegalStateError
 from flinkish.metrics import MetricGroup

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from flinkish._core.keys import key_groups as _floor
-from flinkish._core.keys.object_hash import MissingKeyError
+from flinkish._core.keys.key_groups import MissingKeyError
 from flinkish.common.errors import (
     ArgumentTypeError,
     FlinkishError,

@@ -9,13 +9,17 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from flinkish._core.state import log as state_log
-from flinkish._core.state.expiry import sweep
-from flinkish._core.state.key_gather import gather_keys
-from flinkish._core.state.keyed_state import ListCell, MapCell, ValueCell
+from flinkish._core.state.key_rows import gather_keys
+from flinkish._core.state.keyed_state import ListCell, MapCell, ValueCell, sweep
 from flinkish._core.state.named_timers import NamedTimers, poll_timer
 from flinkish._core.state.table import FILES, StateTable
-from flinkish._core.windows.panes.accumulators import AccumulatorLayout, WordColumns
-from flinkish._core.windows.panes.engine import PaneWindows, SessionWindows, WindowEngine
+from flinkish._core.windows.panes.engine import (
+    AccumulatorLayout,
+    PaneWindows,
+    SessionWindows,
+    WindowEngine,
+    WordColumns,
+)
 from tests.core.specimens import KEYS, VALUES
 
 SPACES = [None, "space", (1, 2), 3]

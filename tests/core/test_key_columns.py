@@ -13,8 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flinkish._core.keys.key_groups import assign_to_key_group, assign_to_key_groups, murmur
-from flinkish._core.keys.object_hash import MissingKeyError
+from flinkish._core.keys.key_groups import (
+    MissingKeyError,
+    assign_to_key_group,
+    assign_to_key_groups,
+    murmur,
+)
 from tests.models import key_groups as model
 
 LONGS = st.integers(-(2**63), 2**63 - 1)

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flinkish._core.keys.key_groups import assign_to_key_group, java_hash, murmur
-from flinkish._core.keys.object_hash import MissingKeyError
+from flinkish._core.keys.key_groups import MissingKeyError, assign_to_key_group, java_hash, murmur
 from flinkish.common import Row
 from tests.models import key_groups as model
 

@@ -7,8 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from flinkish._core.mailbox.mail import Mail, MailOptions
-from flinkish._core.mailbox.mailbox import MailboxQueue
+from flinkish._core.mailbox.mailbox import Mail, MailboxQueue, MailOptions
 from flinkish._core.testing.state import limit_segments
 
 T = 300.0  # s, for what must not hang

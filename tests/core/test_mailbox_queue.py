@@ -8,8 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from flinkish._core.mailbox.mail import Mail, MailboxState, MailOptions
-from flinkish._core.mailbox.mailbox import URGENT_BURST, MailboxQueue
+from flinkish._core.mailbox.mailbox import (
+    URGENT_BURST,
+    Mail,
+    MailboxQueue,
+    MailboxState,
+    MailOptions,
+)
 from tests.waiting import until
 
 DEFAULT, URGENT, DEFERRABLE = MailOptions

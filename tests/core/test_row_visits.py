@@ -2,8 +2,8 @@
 
 import pytest
 
+from flinkish._core.state.key_rows import at_row, visit_keys
 from flinkish._core.state.keyed_state import ValueCell
-from flinkish._core.state.row_visits import at_row, visit_keys
 from flinkish._core.state.table import StateTable
 
 

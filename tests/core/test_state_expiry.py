@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from flinkish._core.state import log as state_log
-from flinkish._core.state.expiry import sweep
-from flinkish._core.state.keyed_state import ListCell, MapCell, ReducingCell, ValueCell
+from flinkish._core.state.keyed_state import ListCell, MapCell, ReducingCell, ValueCell, sweep
 from flinkish._core.state.table import StateTable
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from flinkish._core.operators.keyed_process import KeyedProcess, KeyedTimerService
 from flinkish._core.state import log as state_log
-from flinkish._core.state.expiry import sweep
-from flinkish._core.state.keyed_state import ListCell, MapCell, ValueCell
+from flinkish._core.state.keyed_state import ListCell, MapCell, ValueCell, sweep
 from flinkish._core.state.log import DamagedLog
 from flinkish._core.state.table import StateTable
 from flinkish._core.testing.state import limit_segments

@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 
 from flinkish._core.operators.keyed_process import KeyedTimerService
-from flinkish._core.state import key_gather, key_rows, keyed_state
+from flinkish._core.state import key_rows, keyed_state
 from flinkish._core.state import log as state_log
 from flinkish._core.state.table import StateTable
-from flinkish._core.windows.panes.accumulators import AccumulatorLayout, WordColumns
-from flinkish._core.windows.panes.combiner import PaneCombiner
-from flinkish._core.windows.panes.engine import PaneWindows
+from flinkish._core.windows.panes.engine import (
+    AccumulatorLayout,
+    PaneCombiner,
+    PaneWindows,
+    WordColumns,
+)
 from tests.waiting import PATIENCE
 
 KEYS = 200_000
@@ -106,7 +109,7 @@ def test_keys_are_interned_while_another_thread(name: str) -> None:
         "map": lambda: map_again(table),
         "commit": lambda: state_log.commit(table),
         "dump": lambda: state_log.dump(table, 0),
-        "gather": lambda: key_gather.gather_keys(table, np.zeros(1, np.uint32)),
+        "gather": lambda: key_rows.gather_keys(table, np.zeros(1, np.uint32)),
         "forget": lambda: key_rows.forget_scoped_rows(table),
         "find": lambda: key_rows.find_rows(table, [1], out),
         "state": lambda: with_key(value.value),
@@ -171,7 +174,7 @@ def test_the_current_key_is_as_before_after_a_section_without_the_gil() -> None:
     table.set_current_key("mine")
     work()
     assert table.current_key() == "mine"
-    key_gather.gather_keys(table, np.zeros(3, np.uint32))
+    key_rows.gather_keys(table, np.zeros(3, np.uint32))
     assert table.current_key() == "mine"
 
 
@@ -180,7 +183,7 @@ def test_an_error_leaves_the_table_to_all(bad: str) -> None:
     table = StateTable(3)
     table.set_current_key("mine", 3)
     calls: dict[str, Callable[[], object]] = {
-        "row": lambda: key_gather.gather_keys(table, np.full(3, 77, np.uint32)),
+        "row": lambda: key_rows.gather_keys(table, np.full(3, 77, np.uint32)),
         "key group": lambda: table.intern_ints(
             np.arange(2), np.full(2, 9, np.int32), np.empty(2, np.uint32)
         ),

@@ -7,9 +7,14 @@ import pytest
 
 from flinkish._core.state import log as state_log
 from flinkish._core.state.table import StateTable
-from flinkish._core.windows.panes.accumulators import AccumulatorLayout, WordColumns
-from flinkish._core.windows.panes.combiner import PaneCombiner
-from flinkish._core.windows.panes.engine import PaneWindows, SessionWindows, WindowEngine
+from flinkish._core.windows.panes.engine import (
+    AccumulatorLayout,
+    PaneCombiner,
+    PaneWindows,
+    SessionWindows,
+    WindowEngine,
+    WordColumns,
+)
 
 LAYOUT = AccumulatorLayout([("count", 0, False, False), ("int", 0, False, False)])
 

@@ -7,13 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flinkish._core.rpc.framing import FrameCutter, FrameKind, FrameSink, pack_frame
-from flinkish._core.rpc.wire_records import (
+from flinkish._core.rpc.framing import (
     RECORD_OVERHEAD,
     RECORD_PAYLOAD,
+    FrameCutter,
+    FrameKind,
+    FrameSink,
     RecordOpener,
     RecordSealer,
     lanes,
+    pack_frame,
     siphash,
 )
 from tests.core.test_frame_buffer import Wire, put

@@ -21,8 +21,7 @@ import pyarrow as pa
 
 import flinkish._core
 from flinkish._core.columns.records import RecordReader
-from flinkish._core.mailbox.loop import MailboxLoop
-from flinkish._core.mailbox.mailbox import MailboxQueue
+from flinkish._core.mailbox.mailbox import MailboxLoop, MailboxQueue
 from flinkish._core.operators.keyed_process import KeyedContext, KeyedProcess, KeyedTimerService
 from flinkish._core.state.keyed_state import ListCell, MapCell, ValueCell
 from flinkish._core.state.named_timers import NamedTimers
@@ -46,14 +45,14 @@ class Interrupted(BaseException):
 
 def extension_types() -> Iterator[type]:
     """All but those of the doors for tests, which take what tests give them."""
-    for found in pkgutil.iter_modules(flinkish._core.__path__):
-        module = importlib.import_module(f"flinkish._core.{found.name}")
+    for found in pkgutil.walk_packages(flinkish._core.__path__, "flinkish._core."):
+        module = importlib.import_module(found.name)
         for held in vars(module).values():
             if (
                 isinstance(held, type)
                 and held.__module__ == module.__name__
                 and not held.__flags__ & HEAP_TYPE
-                and not found.name.startswith("_testing")
+                and not found.name.startswith("flinkish._core.testing.")
             ):
                 yield held
 

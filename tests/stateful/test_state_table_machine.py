@@ -21,8 +21,7 @@ from hypothesis.stateful import (
 
 from flinkish._core.operators.keyed_process import KeyedProcess, KeyedTimerService
 from flinkish._core.state import log as state_log
-from flinkish._core.state.expiry import sweep
-from flinkish._core.state.keyed_state import ListCell, MapCell, ReducingCell, ValueCell
+from flinkish._core.state.keyed_state import ListCell, MapCell, ReducingCell, ValueCell, sweep
 from flinkish._core.state.table import FILES, StateTable
 from tests.core.specimens import KEYS, VALUES
 from tests.models.state_table import State, StateTableModel

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from flinkish._core.windows.merging_windows import MergingWindowSet
+from flinkish._core.windows.time_window import MergingWindowSet
 from flinkish.windowing import EventTimeSessionWindows, TimeWindow
 
 SESSIONS = EventTimeSessionWindows.with_gap(3)

@@ -4,7 +4,6 @@
 # Buffers may lie at any address (a payload that Spark hands over starts anywhere), so every
 # value is loaded by memcpy.
 
-from flinkish._core.columns.arrow_abi cimport ArrowArray, ArrowSchema
 from libc.stdint cimport (
     int8_t,
     int16_t,

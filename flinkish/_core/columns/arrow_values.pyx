@@ -10,7 +10,6 @@ from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.long cimport PyLong_FromLongLong, PyLong_FromUnsignedLongLong
 from cpython.ref cimport Py_INCREF
 from cpython.unicode cimport PyUnicode_DecodeASCII, PyUnicode_DecodeUTF8
-from flinkish._core.columns.arrow_abi cimport ArrowArray, ArrowSchema, arrow_is_valid
 from flinkish._core.values.civil cimport FIRST_DAY, LAST_DAY, Civil, civil_of_days, floor_div
 from libc.stdint cimport (
     INT64_MIN,

@@ -1,9 +1,11 @@
 # Records -> a batch of Arrow columns.
+
+include "arrow_builders.pxd"
+
 #
 # Records are first laid out as one list of values a column, so that the loops that write Arrow
 # buffers know their type; a value's place in such a list is the number of its record.
 
-from flinkish._core.columns.arrow_builders cimport Target
 
 # One list of values a field from records of any supported form.  `names` comes from `row_names`;
 # `nullable[i]` says whether a field may be missing.  `path` is empty for whole records, else "a." for

@@ -6,12 +6,11 @@ import zoneinfo
 import numpy
 import pyarrow
 
-from flinkish._core.columns.arrow_builders import Refusal
-
 from cpython.object cimport PyObject
-from flinkish._core.columns.arrow_builders cimport Target, build_array, shown, target_inside
 from flinkish._core.values.row cimport Row, row_names
 from libc.stdint cimport int64_t
+
+include "arrow_builders.pyx"
 
 cdef extern from "Python.h":
     PyObject* PyDict_GetItemWithError(object mapping, object key) except? NULL

@@ -3,8 +3,10 @@
 # A reader holds the arrays and the capsules of their exported structs, and so the producer's
 # buffers, until it dies; its columns lend what the structs contain.
 
-from flinkish._core.columns.arrow_values cimport Column
 from libc.stdint cimport int64_t
+
+include "arrow_abi.pxd"
+include "arrow_values.pxd"
 
 cdef class RecordReader:
     cdef readonly tuple names             # column names

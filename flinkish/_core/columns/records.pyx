@@ -9,27 +9,6 @@ from cpython.list cimport PyList_GET_ITEM, PyList_New, PyList_SET_ITEM
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
-from flinkish._core.columns.arrow_abi cimport ArrowArray, arrow_array_of, arrow_is_valid, arrow_schema_of
-from flinkish._core.columns.arrow_values cimport (
-    AS_DATE,
-    AS_INT8,
-    AS_INT16,
-    AS_INT32,
-    AS_INT64,
-    AS_OTHER,
-    AS_TIMESTAMP,
-    AS_UINT8,
-    AS_UINT16,
-    AS_UINT32,
-    AS_UINT64,
-    Column,
-    Kind,
-    Number,
-    column_describe,
-    column_load,
-    column_validity,
-    column_values,
-)
 from flinkish._core.values.civil cimport floor_div
 from flinkish._core.values.row cimport row_names, row_of
 from libc.stdint cimport (
@@ -44,6 +23,8 @@ from libc.stdint cimport (
     uint32_t,
     uint64_t,
 )
+
+include "arrow_values.pyx"
 
 cdef extern from "Python.h":
     void PyObject_GC_UnTrack(void* thing) noexcept

@@ -7,7 +7,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from flinkish._core.columns.arrow_abi cimport ArrowArray, ArrowSchema
+from flinkish._core.columns.records cimport ArrowArray, ArrowSchema
 
 # The Java types that a key, a field of a key or a column can have.
 cdef enum KeyKind:

@@ -8,11 +8,7 @@ from libc.stdint cimport (
 from libc.stdlib cimport atoi, calloc, free, malloc
 from libc.string cimport memcpy, memset, strchr
 
-from flinkish._core.columns.arrow_abi cimport ArrowArray, ArrowSchema, arrow_is_valid
-from flinkish._core.keys.java_hash cimport (
-    hash_bool, hash_bytes, hash_decimal, hash_double, hash_epoch_day, hash_epoch_parts,
-    hash_float, hash_long, hash_utf8,
-)
+from flinkish._core.columns.records cimport ArrowArray, ArrowSchema, arrow_is_valid
 
 ctypedef fused integer:
     int8_t

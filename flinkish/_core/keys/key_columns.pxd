@@ -7,7 +7,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from flinkish._core.columns.arrow_abi cimport ArrowArray, ArrowSchema
+from flinkish._core.columns.records cimport ArrowArray, ArrowSchema
 
 # The KeyKind (column_hash.pxd) that a type's name ("int", "bigint", ...) stands for; ValueError
 # for an unknown name.

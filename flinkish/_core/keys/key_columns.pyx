@@ -6,17 +6,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
-from flinkish._core.columns.arrow_abi cimport (
-    ArrowArray, ArrowArrayStream, ArrowSchema,
-    arrow_array_move, arrow_array_of, arrow_array_release,
-    arrow_schema_move, arrow_schema_of, arrow_schema_release, arrow_stream_of,
-)
-from flinkish._core.keys.column_hash cimport (
-    HASH_BAD_INDEX, HASH_BAD_TEXT, HASH_NO_MEMORY, HASH_OK, HASH_TOO_WIDE,
-    KIND_BOOL, KIND_BYTES, KIND_DATE, KIND_DECIMAL, KIND_DOUBLE, KIND_FLOAT, KIND_INT, KIND_LONG,
-    KIND_NULL, KIND_STR, KIND_TIMESTAMP, KIND_WIDENED,
-    LAYOUT_FLOAT, LAYOUT_INT, LAYOUT_UINT, LAYOUT_UNKNOWN,
-    ColumnType, column_hash, column_mark_nulls, column_may_have_nulls, column_type,
+from flinkish._core.columns.records cimport (
+    ArrowArray, ArrowArrayStream, ArrowSchema, arrow_array_move, arrow_array_of,
+    arrow_array_release, arrow_schema_move, arrow_schema_of, arrow_schema_release, arrow_stream_of,
 )
 
 import numpy as np
@@ -35,7 +27,7 @@ cdef dict KINDS = {
     "decimal": KIND_DECIMAL,
 }
 
-cdef str ALLOWED = (
+cdef str COLUMN_TYPES = (
     "integers, booleans, float32 and float64, strings, binary, date32, timestamps, decimals, "
     "structs and dictionaries of these"
 )
@@ -154,7 +146,7 @@ cdef class KeyColumn:
         if text is None:
             raise TypeError(
                 f"{self.label} is a NumPy array of {shown}, which has no Java hash here; allowed "
-                f"are {ALLOWED}; cast it, or pass pyarrow.array(column)"
+                f"are {COLUMN_TYPES}; cast it, or pass pyarrow.array(column)"
             )
         array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
         PyObject_GetBuffer(array, &self.values, PyBUF_SIMPLE)
@@ -178,7 +170,7 @@ cdef class KeyColumn:
         if column_type(&self.schema, &found) == LAYOUT_UNKNOWN:
             raise TypeError(
                 f"{self.label} is of type {shown or self.schema.format}, which has no Java hash "
-                f"here; allowed are {ALLOWED}; cast it, or leave it out of the key"
+                f"here; allowed are {COLUMN_TYPES}; cast it, or leave it out of the key"
             )
         self.kind = found.kind
         if key_type is None or found.kind == KIND_NULL:

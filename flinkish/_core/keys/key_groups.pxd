@@ -8,6 +8,11 @@
 cimport cython
 from libc.stdint cimport int32_t, uint32_t
 
+include "java_hash.pxd"
+include "column_hash.pxd"
+include "key_columns.pxd"
+include "object_hash.pxd"
+
 cdef enum:
     MAX_PARALLELISM_LIMIT = 32768     # largest maximum parallelism (B.22)
 

@@ -10,13 +10,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memchr
 
-from flinkish._core.keys.key_columns cimport KeyColumn
-from flinkish._core.keys.object_hash cimport object_hash
-
-from flinkish._core.keys.object_hash import MissingKeyError
-
 import numpy as np
 
+include "column_hash.pyx"
+include "key_columns.pyx"
+include "object_hash.pyx"
 
 cdef int32_t check_max_parallelism(object value) except -1:
     cdef int overflow = 0

@@ -34,16 +34,7 @@ from libc.stdint cimport (
 )
 
 from flinkish._core.values.civil cimport days_of_civil
-from flinkish._core.keys.column_hash cimport (
-    KIND_ANY, KIND_BOOL, KIND_BYTES, KIND_DATE, KIND_DECIMAL, KIND_DOUBLE, KIND_FLOAT, KIND_INT,
-    KIND_LONG, KIND_STR, KIND_TIMESTAMP, KIND_TUPLE, KIND_WIDENED,
-)
-from flinkish._core.keys.java_hash cimport (
-    hash_bool, hash_bytes, hash_date, hash_double, hash_float, hash_instant, hash_latin1,
-    hash_long, hash_utf16, hash_utf32,
-)
-from flinkish._core.keys.key_columns cimport kind_of_name
-from flinkish._core.values.plain cimport plain_key
+from flinkish._core.values.values cimport plain_key
 
 from decimal import Decimal
 
@@ -53,7 +44,7 @@ cdef extern from "Python.h":
 
 import_datetime()
 
-cdef str ALLOWED = (
+cdef str KEY_TYPES = (
     "int, bool, float, str, bytes, datetime.date, datetime.datetime, decimal.Decimal "
     "and (nested) tuples of these"
 )
@@ -211,7 +202,7 @@ cdef int32_t hash_other(object key, int kind, object key_type, object root) exce
     if plain is not key:
         return hash_key(plain, key_type, root)
     raise TypeError(
-        f"a key of type {type(key).__name__} has no Java hash: {key!r:.200}; allowed are {ALLOWED}; "
+        f"a key of type {type(key).__name__} has no Java hash: {key!r:.200}; allowed are {KEY_TYPES}; "
         "make a list a tuple, and of anything else pick the fields that identify it"
     )
 

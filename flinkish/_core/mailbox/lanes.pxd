@@ -34,7 +34,7 @@ cdef enum TakeMode:
 
 cdef enum:
     # So often may urgent mail that came after the batch pass it; then what waits gets its turn.
-    URGENT_BURST = 1024
+    BURST = 1024
 
 cdef struct MailNode:
     uint64_t rank

@@ -1,4 +1,3 @@
-# cython: freethreading_compatible=True
 """Which mail comes next; described in ``mailbox/lanes.pxd``."""
 
 from libc.errno cimport EOVERFLOW
@@ -131,7 +130,7 @@ cdef MailLane* _find(MailLanes* lanes, int32_t mode, int64_t priority) noexcept 
     cdef MailLane* end = lane + lanes.lane_count
     cdef MailLane* first = NULL
     cdef MailLane* patient = NULL            # the first that is not urgent
-    cdef bint spent = lanes.overtakes >= URGENT_BURST
+    cdef bint spent = lanes.overtakes >= BURST
     while lane != end:
         if (lane.priority if mode == TAKE_ORIGINAL else lane.visible) >= priority:
             if lane.kind == KIND_FRONT:
@@ -161,7 +160,7 @@ cdef bint lanes_take(MailLanes* lanes, int32_t mode, int64_t priority,
     if lane.kind == KIND_URGENT and _is_late(lanes, lane):
         # What is queued behind an urgent mail joins the batch with it (Flink: A.15).
         lanes.batch_end = lanes.sequence
-        if lanes.overtakes < URGENT_BURST:
+        if lanes.overtakes < BURST:
             lanes.overtakes += 1
     elif lane.kind == KIND_NORMAL and mode != TAKE_BATCH:
         lanes.overtakes = 0
@@ -233,6 +232,6 @@ cdef const char* lanes_fault(MailLanes* lanes) noexcept nogil:
         link = _nodes(lanes)[link - 1].next
     if in_lanes != lanes.count or in_lanes + unused != lanes.used:
         return "nodes in lanes, free nodes and the counts do not agree"
-    if lanes.batch_end > lanes.sequence or lanes.overtakes > URGENT_BURST:
+    if lanes.batch_end > lanes.sequence or lanes.overtakes > BURST:
         return "a batch beyond the last mail, or too many overtakes"
     return NULL

@@ -1,4 +1,3 @@
-# cython: freethreading_compatible=True
 """The lock of a mailbox, its owner, and who has it to himself."""
 
 from cpython.exc cimport PyErr_CheckSignals

@@ -13,8 +13,6 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
-from flinkish._core.mailbox.mail cimport Mail
-from flinkish._core.mailbox.mailbox cimport MailboxQueue
 
 cdef class MailboxLoop:
     cdef readonly MailboxQueue mailbox

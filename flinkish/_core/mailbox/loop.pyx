@@ -1,7 +1,7 @@
-# cython: freethreading_compatible=True
-# cython: nonecheck=True
-# (A field that no `__init__` has filled holds None, which has no C fields.)
-"""The loop of the mailbox thread, and the executors that hand work to it."""
+"""The loop of the mailbox thread, and the executors that hand work to it.
+
+A field that no `__init__` has filled holds None, which has no C fields: hence the checks for None.
+"""
 
 cimport cython
 from functools import partial
@@ -9,13 +9,6 @@ from functools import partial
 from cpython.object cimport PyObject
 from libc.stdint cimport INT32_MAX
 
-from flinkish._core.mailbox.mail cimport (
-    OPTION_DEFAULT, OPTION_URGENT, new_mail, read_option, read_priority,
-)
-from flinkish._core.mailbox.lanes cimport (
-    KIND_FRONT, KIND_NORMAL, KIND_URGENT, TAKE_BATCH, TAKE_ORIGINAL, TAKE_VISIBLE,
-)
-from flinkish._core.mailbox.mailbox cimport QUEUE_CLOSED, QUEUE_OPEN, QUEUE_QUIESCED
 
 cdef extern from "Python.h":
     ctypedef struct PyCodeObject:
@@ -35,6 +28,7 @@ cdef uint32_t LOOK = 64    # turns of the loop between two calls of `_look`
 cdef object _look = eval("lambda: None")
 
 
+@cython.nonecheck(True)
 cdef class MailboxLoop:
     """Runs the mails of a mailbox and, between them, ``default_action(controller)``.
 
@@ -254,6 +248,7 @@ cdef class MailboxLoop:
 
 
 @cython.final
+@cython.nonecheck(True)
 cdef class MailboxController:
     """What the default action may do to its own loop."""
 
@@ -282,6 +277,7 @@ cdef class MailboxController:
 
 
 @cython.final
+@cython.nonecheck(True)
 cdef class Suspension:
     """One suspension of the default action."""
 
@@ -318,6 +314,7 @@ cdef bint is_async(object command) except -1:
     return ((<PyCodeObject*> PyFunction_GET_CODE(function)).co_flags & CO_COROUTINE) != 0
 
 
+@cython.nonecheck(True)
 cdef class MailExecutor:
     """Hands work of one priority to the thread of a mailbox, and lets it run such work early.
 

@@ -1,4 +1,3 @@
-# cython: freethreading_compatible=True
 """Mails; described in ``mail.pxd``."""
 
 cimport cython

@@ -24,9 +24,10 @@
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
-from flinkish._core.mailbox.mail cimport Mail
-from flinkish._core.mailbox.lanes cimport MailLanes
-from flinkish._core.mailbox.lock cimport MailboxLock
+include "mail.pxd"
+include "lanes.pxd"
+include "lock.pxd"
+include "loop.pxd"
 
 cdef enum QueueStatus:
     QUEUE_OPEN

@@ -1,11 +1,243 @@
 """The queue of a mailbox."""
 
-from typing import ClassVar
+from collections.abc import Callable, Iterable
+from enum import Enum, IntEnum
+from typing import Any, ClassVar, Protocol, TypeVar, final
 
 from typing_extensions import disjoint_base
 
-from flinkish._core.mailbox.lock import MailboxLock
-from flinkish._core.mailbox.mail import Mail, MailboxState
+class MailboxState(Enum):
+    """``OPEN`` takes in and gives out, ``QUIESCED`` gives out only, ``CLOSED`` neither."""
+
+    OPEN = 0
+    QUIESCED = 1
+    CLOSED = 2
+
+class MailOptions(IntEnum):
+    """How a mail is treated among others (Flink: A.11).
+
+    ``URGENT`` passes every mail that is not, also in the batch; urgent mails keep their order.
+    ``DEFERRABLE`` shows as ``MIN_PRIORITY``, so only the main loop takes it, no yielding operator.
+    """
+
+    DEFAULT = 0
+    URGENT = 1
+    DEFERRABLE = 2
+
+@disjoint_base
+class Mail:
+    """``command()`` to be run by the thread of a mailbox.
+
+    ``description`` is text, or a %-format for ``description_args``; it is formatted only when
+    somebody reads it (Flink: A.20).  ``action_executor.run_throwing(command)`` runs the command,
+    if one is given.
+
+    Threading: immutable; ``run`` belongs to the thread of the mailbox.
+    """
+
+    @property
+    def command(self) -> Callable[[], object]:
+        """The function that the mail runs."""
+
+    def __init__(
+        self,
+        command: Callable[[], object],
+        priority: int,
+        description: object = None,
+        *,
+        options: MailOptions | None = None,
+        description_args: Iterable[object] | None = None,
+        action_executor: Any = None,
+    ) -> None: ...
+    @property
+    def priority(self) -> int:
+        """What takes see: -1 for a deferrable mail (Flink: A.20)."""
+
+    @property
+    def original_priority(self) -> int:
+        """The priority it was given."""
+
+    @property
+    def options(self) -> MailOptions:
+        """One of MailOptions."""
+
+    @property
+    def description(self) -> str:
+        """The text, formatted now; the command's name where none was given."""
+
+    def run(self) -> None:
+        """Run the command here; what it raises goes to the caller."""
+
+_T = TypeVar("_T")
+
+@disjoint_base
+class MailboxLock:
+    """What a MailboxQueue is guarded by; errors are of the class ``illegal_state``."""
+
+    illegal_state: ClassVar[type[Exception]]
+
+    def is_mailbox_thread(self) -> bool:
+        """Whether the caller is the owner."""
+
+    def run_exclusively(self, runnable: Callable[[], _T]) -> _T:
+        """Call ``runnable()`` while no other thread can put, take or close (Flink: A.19).
+
+        It may use the mailbox, and call this again.  It should be short: others wait meanwhile.
+        """
+
+class _PeriodTimer(Protocol):
+    def mark_start(self) -> object: ...
+    def mark_end(self) -> object: ...
+
+@disjoint_base
+class MailboxLoop:
+    """Runs the mails of a mailbox and, between them, ``default_action(controller)``.
+
+    Starvation: a turn runs the mails that are there when it begins (and urgent ones that come
+    meanwhile, as ``MailboxQueue`` limits them), then one default action (Flink: A.30, A.31).
+
+    Life cycle: ``run_mailbox_loop`` returns after ``suspend`` and may be called again; after
+    ``all_actions_completed`` it never runs anything again (A.35, A.36).  It also returns when
+    the mailbox is closed.
+
+    Threading: ``suspend``, ``all_actions_completed``, ``report_throwable`` and
+    ``Suspension.resume`` are for any thread, the rest for that of the mailbox.
+    """
+
+    @property
+    def mailbox(self) -> Any:
+        """The mailbox whose mails it runs."""
+
+    def __init__(
+        self, default_action: Callable[[MailboxController], object], mailbox: MailboxQueue
+    ) -> None: ...
+    @property
+    def is_mailbox_loop_running(self) -> bool:
+        """False once all actions are completed, else True, also while the loop is suspended."""
+
+    @property
+    def mails_run(self) -> int:
+        """How many mails the loop has run."""
+
+    def is_default_action_available(self) -> bool:
+        """Whether the default action is not suspended."""
+
+    def call_after_mail(self, callback: Callable[[], object] | None) -> None:
+        """Call ``callback()`` once, after the next mail that does not end the loop (A.44)."""
+
+    def run_mailbox_loop(self) -> None:
+        """Run mails and default actions until suspended or completed (Flink: A.30).
+
+        What a mail or the default action raises comes out unchanged (A.22); the loop may then be
+        run again.
+        """
+
+    def run_mailbox_step(self) -> bool:
+        """Run one mail or, where there is none, one default action; whether either ran (A.41)."""
+
+    def run_single_mailbox_loop(self) -> bool:
+        """Run one mail, if there is one, and one default action, if available (A.41)."""
+
+    def drain(self) -> None:
+        """Run the mails that are there, also of a quiesced mailbox (A.39).
+
+        Where one raises, those behind it stay in the mailbox; a further call goes on.
+        """
+
+    def suspend(self) -> None:
+        """Let the loop return at its next look; mails stay queued (Flink: A.35).
+
+        Nothing happens when the mailbox is closed (A.37).
+        """
+
+    def all_actions_completed(self) -> None:
+        """Let the loop return for good (Flink: A.36); nothing happens on a closed mailbox."""
+
+    def report_throwable(self, error: BaseException) -> None:
+        """Let the loop raise ``error``, before anything else that waits (Flink: A.40)."""
+
+@final
+class MailboxController:
+    """What the default action may do to its own loop."""
+
+    def suspend_default_action(self, timer: _PeriodTimer | None = None) -> Suspension:
+        """Do not call the default action until ``resume`` of the Suspension returned (A.33).
+
+        ``timer.mark_end()`` and ``timer.mark_start()`` are called around mails that run
+        meanwhile (A.43).  On the mailbox thread, and not while it is suspended (A.34).
+        """
+
+    def all_actions_completed(self) -> None:
+        """There is no more to do: the loop returns for good, when it looks at its mail next."""
+
+@final
+class Suspension:
+    """One suspension of the default action."""
+
+    def resume(self) -> None:
+        """End it; from any thread, any number of times (Flink: A.33).
+
+        At once on the mailbox thread, else by a control mail.  It never ends another suspension,
+        and nothing happens once the mailbox takes in no mail.
+        """
+
+@disjoint_base
+class MailExecutor:
+    """Hands work of one priority to the thread of a mailbox, and lets it run such work early.
+
+    Threading: ``execute`` is for any thread, the rest for that of the mailbox.
+    """
+
+    rejected_error: ClassVar[type[Exception]]
+    async_error: ClassVar[type[Exception]]
+
+    @property
+    def mailbox(self) -> Any:
+        """The mailbox that its mails go to."""
+
+    def __init__(
+        self,
+        mailbox: MailboxQueue,
+        priority: int,
+        action_executor: Any = None,
+        loop: MailboxLoop | None = None,
+    ) -> None: ...
+    @property
+    def priority(self) -> int:
+        """The priority of its mails, and the least that it yields to."""
+
+    def execute(
+        self,
+        command: Callable[[], object],
+        description: object = None,
+        *,
+        options: MailOptions | None = None,
+        description_args: Iterable[object] | None = None,
+    ) -> None:
+        """Let the mailbox thread call ``command()``; what it raises comes out of the loop (A.22).
+
+        ``description`` is text, or a %-format for ``description_args``, formatted only when it is
+        read.  A mailbox that takes in no mail is a ``rejected_error`` (Flink: A.21), and a function
+        by ``async def``, whose coroutine nobody would await, is an ``async_error``.
+        """
+
+    def yield_(self) -> None:
+        """Run the next mail of this priority or more, waiting for one (Flink: A.24).
+
+        What it raises comes out unchanged.  Only within a mail or the default action.
+        """
+
+    def try_yield(self) -> bool:
+        """The same without waiting: whether a mail ran (A.25)."""
+
+    def try_yield_ignoring_deferrable(self) -> bool:
+        """The same, also for deferrable mails of this priority or more (A.26)."""
+
+    def should_interrupt(self) -> bool:
+        """Whether mail waits, so that something long should stop and go on later (A.29)."""
+
+    def is_idle(self) -> bool:
+        """Nothing to do: the default action suspended, no mail, but open to some (A.28)."""
 
 URGENT_BURST: int
 

@@ -6,22 +6,18 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport INT64_MAX
 
 from flinkish._core.memory.futex cimport (
-    fork_generation, fork_watch, futex_wait, futex_wake, load_int64, store_int64, store_word,
+    fork_generation, futex_wait, futex_wake, load_int64, store_int64, store_word,
 )
-from flinkish._core.mailbox.mail cimport OPTION_URGENT, not_a_mail, read_priority
-from flinkish._core.mailbox.lanes cimport (
-    KIND_FRONT, KIND_NORMAL, KIND_URGENT, TAKE_BATCH, TAKE_ORIGINAL, TAKE_VISIBLE,
-    URGENT_BURST as _URGENT_BURST, lanes_batch, lanes_fault, lanes_init, lanes_put, lanes_release,
-    lanes_room, lanes_take, lanes_trim,
-)
-from flinkish._core.mailbox.lock cimport SLICE
 from flinkish._core.memory.segment cimport segment_raise
 from flinkish._core.memory.object_slots cimport (
     objects_clear, objects_fit, objects_hold, objects_put, objects_room, objects_take,
 )
 from flinkish._core.memory.pthreads cimport pthread_mutex_lock, pthread_mutex_unlock
 
-from flinkish._core.mailbox.mail import MailboxState
+include "mail.pyx"
+include "lanes.pyx"
+include "lock.pyx"
+include "loop.pyx"
 
 cdef extern from *:
     """
@@ -36,10 +32,7 @@ cdef extern from "pythread.h":
 cdef int64_t NOBODY = INT64_MAX
 cdef size_t KEEP = 4096               # mails whose memory an empty queue keeps
 
-URGENT_BURST = _URGENT_BURST
-
-segment_raise(fork_watch())    # each module counts for itself, this and that of the lock alike
-
+URGENT_BURST = BURST
 
 cdef tuple _STATES = (MailboxState.OPEN, MailboxState.QUIESCED, MailboxState.CLOSED)
 

@@ -15,7 +15,6 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 
-from flinkish._core.memory.segment cimport Segment
 
 cdef struct SetHeader:
     uint32_t capacity            # entries

@@ -1,9 +1,7 @@
-# cython: freethreading_compatible=True
 """A set of ids by hash in one segment; described in ``id_set.pxd``."""
 
 from libc.string cimport memcpy, memset
 
-from flinkish._core.memory.segment cimport segment_grow, segment_init, segment_release
 
 cdef size_t FEWEST = 14  # entries of the smallest set: with its header it fills 120 bytes
 

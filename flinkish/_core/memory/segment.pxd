@@ -53,3 +53,7 @@ cdef inline uint64_t mix64(uint64_t x) noexcept nogil:
     x = (x ^ (x >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
     x = (x ^ (x >> 27)) * <uint64_t>0x94D049BB133111EB
     return x ^ (x >> 31)
+
+include "slab.pxd"
+include "node_heap.pxd"
+include "id_set.pxd"

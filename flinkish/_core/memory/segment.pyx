@@ -195,3 +195,8 @@ cdef int segment_raise(int status) except -1:
             "2**31 - 1 timers); raise max_parallelism, so that more tables share the keys"
         )
     raise OSError(status, f"cannot grow or map a table file of flinkish: {os.strerror(status)}")
+
+
+include "slab.pyx"
+include "node_heap.pyx"
+include "id_set.pyx"

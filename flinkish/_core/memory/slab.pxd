@@ -8,7 +8,6 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 
-from flinkish._core.memory.segment cimport Segment
 
 cdef enum:
     SLAB_CLASSES = 160

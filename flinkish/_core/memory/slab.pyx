@@ -2,7 +2,6 @@
 
 from libc.errno cimport EBADMSG
 
-from flinkish._core.memory.segment cimport Segment, segment_reserve
 
 
 cdef inline int _class_of(uint32_t size) noexcept nogil:

@@ -14,8 +14,8 @@ cimport cython
 from libc.stdint cimport int64_t, uint32_t
 
 from flinkish._core.memory.pthreads cimport pthread_mutex_t
-from flinkish._core.operators.queue_slots cimport QueueSlots
 
+include "queue_slots.pxd"
 
 @cython.final
 cdef class ElementQueue:

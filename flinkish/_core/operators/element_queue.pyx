@@ -9,10 +9,8 @@ from flinkish._core.memory.object_slots cimport objects_fit, objects_hold, objec
 from flinkish._core.memory.pthreads cimport (
     mutex_enter, pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_unlock,
 )
-from flinkish._core.operators.queue_slots cimport (
-    NO_SLOT, QUEUE_SLOTS, Slot, queue_complete, queue_fault, queue_following, queue_holds,
-    queue_init, queue_next, queue_next_index, queue_put, queue_release, queue_renew, queue_take,
-)
+
+include "queue_slots.pyx"
 
 cdef extern from "Python.h":
     PyObject* _tuple "PyTuple_New"(Py_ssize_t size) noexcept

@@ -6,11 +6,10 @@ from cpython.number cimport PyNumber_Index
 from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_SIZE
 
 from flinkish._core.memory.segment cimport segment_raise
-from flinkish._core.state.rows cimport (
-    NO_ROW, Row, Table, header_of, row_at, table_add_timer, table_poll_timer,
+from flinkish._core.state.table cimport (
+    NOWHERE, NO_ROW, Row, Table, header_of, row_at, table_add_timer, table_poll_timer,
     table_remove_timer,
 )
-from flinkish._core.state.table cimport NOWHERE
 from flinkish._core.timers.timers cimport Timer, timers_peek
 from flinkish._core.values.values cimport TAG_EMPTY, bytes_of, decode_key
 

@@ -14,7 +14,7 @@
 cimport cython
 from libc.stdint cimport int64_t, uint32_t
 
-from flinkish._core.purgatory.lock cimport LockedTask
+include "lock.pxd"
 
 cdef struct WatchRef:
     uint32_t shard

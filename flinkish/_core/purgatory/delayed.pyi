@@ -1,11 +1,22 @@
 """Delayed operations."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, final
 
 from typing_extensions import disjoint_base
 
-from flinkish._core.purgatory.lock import LockedTask
+from flinkish._core.wheel.timer_tasks import TimerTask
+
+@final
+class Parker:
+    """One thread's place in the queue."""
+
+@disjoint_base
+class LockedTask(TimerTask):
+    """A timer task with a re-entrant, fair lock that is part of no deadlock."""
+
+    @property
+    def _waiters(self) -> int: ...
 
 @disjoint_base
 class OperationHome:

@@ -6,8 +6,7 @@ from functools import partial
 cimport cython
 from libc.stdlib cimport free, realloc
 
-from flinkish._core.purgatory.lock cimport CIRCLE, HELD, LockedTask
-
+include "lock.pyx"
 
 cdef class OperationHome:
     """The purgatory as its operations see it.

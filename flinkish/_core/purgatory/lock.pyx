@@ -1,4 +1,3 @@
-# cython: freethreading_compatible=True
 """The lock of a delayed operation; described in ``purgatory/lock.pxd``."""
 
 cimport cython

@@ -10,6 +10,8 @@ from libc.stdint cimport int64_t, uint32_t
 from flinkish._core.purgatory.delayed cimport DelayedOperation, OperationHome
 from flinkish._core.wheel.timer_tasks cimport TaskTimer
 
+include "watch_shard.pxd"
+
 cdef class WatchLists(OperationHome):
     cdef TaskTimer timer
     cdef list shards

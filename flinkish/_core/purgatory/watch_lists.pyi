@@ -1,12 +1,20 @@
 """Watch lists and their timer."""
 
 from collections.abc import Hashable, Iterable
-from typing import Any
+from typing import Any, final
 
 from typing_extensions import disjoint_base
 
 from flinkish._core.purgatory.delayed import DelayedOperation, OperationHome
 from flinkish._core.wheel.timer_tasks import TaskTimer
+
+@final
+class Shard:
+    """Keys and their watchers."""
+
+    def close(self) -> list[DelayedOperation]: ...
+    def trim(self) -> None: ...
+    def _check(self) -> None: ...
 
 @disjoint_base
 class WatchLists(OperationHome):

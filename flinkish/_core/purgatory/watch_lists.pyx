@@ -6,10 +6,10 @@ from functools import partial
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 
-from flinkish._core.purgatory.delayed cimport WatchRef
-from flinkish._core.purgatory.lock cimport HELD
-from flinkish._core.memory.id_set cimport set_count
-from flinkish._core.purgatory.watch_shard cimport Shard
+from flinkish._core.purgatory.delayed cimport HELD, WatchRef
+from flinkish._core.memory.segment cimport set_count
+
+include "watch_shard.pyx"
 
 cdef enum:
     SHARDS = 512

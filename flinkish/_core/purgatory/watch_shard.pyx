@@ -1,25 +1,11 @@
-# cython: freethreading_compatible=True
 """One of the shards of the watch lists; described in ``watch_shard.pxd``."""
 
 cimport cython
 from libc.stdint cimport uint64_t
 
-from flinkish._core.memory.id_set cimport (
-    set_capacity,
-    set_count,
-    set_entries,
-    set_erase,
-    set_home,
-    set_index,
-    set_reserve,
-    set_take,
-)
 from flinkish._core.memory.segment cimport (
-    mix64,
-    segment_init,
-    segment_raise,
-    segment_release,
-    segment_reserve,
+    mix64, segment_init, segment_raise, segment_release, segment_reserve, set_capacity, set_count,
+    set_entries, set_erase, set_home, set_index, set_reserve, set_take,
 )
 
 cdef extern from *:

@@ -15,7 +15,8 @@ from libc.stdint cimport int64_t, uint32_t
 
 from flinkish._core.rpc.future cimport Deadlines, RpcFuture
 from flinkish._core.rpc.inbox cimport Inbox, Letter
-from flinkish._core.rpc.task cimport TurnFuture
+
+include "task.pxd"
 
 cdef enum ProcedureKind:
     KIND_TELL

@@ -8,10 +8,9 @@ from flinkish._core.memory.futex cimport load_word
 from flinkish._core.rpc.future cimport (
     FUTURE_DONE, FUTURE_FAILED, FUTURE_PENDING, RpcFuture, runs_no_callbacks, words,
 )
-from flinkish._core.rpc.inbox cimport (
-    LIFE_STARTED, LIFE_TERMINATING, current_inbox, unraisable,
-)
+from flinkish._core.rpc.inbox cimport LIFE_STARTED, LIFE_TERMINATING, current_inbox, unraisable
 
+include "task.pyx"
 
 cdef class Procedure:
     """A method of a gateway.

@@ -34,8 +34,9 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from flinkish._core.rpc.frame_writer cimport FrameWriter
 from flinkish._core.rpc.framing cimport Allowance
+
+include "frame_writer.pxd"
 
 cdef enum PutStatus:
     PUT_LEFT         # somebody carries it away

@@ -5,11 +5,13 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.string cimport memcpy
 
 from flinkish._core.rpc.framing cimport (
-    FRAME_ASK, FRAME_CREDIT, FRAME_CONTROL, FRAME_HEADER, FRAME_OPEN, FRAME_OPEN_LIMIT, FRAME_TELL,
+    FRAME_ASK, FRAME_CONTROL, FRAME_CREDIT, FRAME_HEADER, FRAME_OPEN, FRAME_OPEN_LIMIT, FRAME_TELL,
     Allowance, frame_write,
 )
 from flinkish._core.memory.segment cimport segment_reserve
 from flinkish._core.memory.pthreads cimport mutex_enter, pthread_mutex_lock, pthread_mutex_unlock
+
+include "frame_writer.pyx"
 
 cdef uint32_t QUICK = 2           # flushes by senders between two visits of the I/O thread
 cdef size_t HEAVY = 65536         # bytes from which a sender flushes in any case

@@ -8,7 +8,7 @@ from libc.stdint cimport uint8_t, uint32_t
 
 from flinkish._core.memory.segment cimport Segment
 from flinkish._core.memory.pthreads cimport pthread_mutex_t
-from flinkish._core.rpc.wire_records cimport RecordSealer
+from flinkish._core.rpc.framing cimport RecordSealer
 
 cdef class FrameWriter:
     cdef pthread_mutex_t lock

@@ -2,13 +2,12 @@
 
 from cpython.buffer cimport PyBuffer_FillInfo
 
-from flinkish._core.rpc.framing cimport frames_unsent
+from flinkish._core.rpc.framing cimport RECORD_WHOLE, RecordSealer, frames_unsent
 from flinkish._core.memory.futex cimport fork_generation, fork_watch
 from flinkish._core.memory.segment cimport segment_init, segment_raise, segment_release
 from flinkish._core.memory.pthreads cimport (
     mutex_enter, pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_unlock,
 )
-from flinkish._core.rpc.wire_records cimport RECORD_WHOLE, RecordSealer
 
 cdef extern from "<sys/socket.h>" nogil:
     ssize_t send(int fd, const void* data, size_t size, int flags)

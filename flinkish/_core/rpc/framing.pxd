@@ -32,7 +32,9 @@
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from flinkish._core.memory.segment cimport Segment
-from flinkish._core.rpc.wire_records cimport RecordOpener
+
+include "sip_lanes.pxd"
+include "wire_records.pxd"
 
 cdef enum:
     FRAME_HEADER = 20            # bytes

@@ -6,6 +6,25 @@ from typing import ClassVar
 
 from typing_extensions import Buffer, Self, disjoint_base
 
+RECORD_OVERHEAD: int
+RECORD_PAYLOAD: int
+
+def siphash(key: bytes, data: bytes) -> bytes: ...
+def lanes(key: bytes, data: bytes, *, plain: bool = False) -> bytes: ...
+
+@disjoint_base
+class RecordSealer:
+    """Makes records of a stream that goes out."""
+
+    def __new__(cls, key: bytes) -> Self: ...
+    def seal(self, data: bytes) -> bytes: ...
+
+@disjoint_base
+class RecordOpener:
+    """Finds the records in a stream that comes in, and checks them."""
+
+    def __new__(cls, key: bytes) -> Self: ...
+
 FRAME_HEADER_SIZE: int
 CONTROL_LIMIT: int
 OPEN_LIMIT: int

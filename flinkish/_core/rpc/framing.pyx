@@ -12,9 +12,8 @@ from libc.string cimport memcpy
 from flinkish._core.memory.segment cimport (
     segment_init, segment_raise, segment_release, segment_reserve,
 )
-from flinkish._core.rpc.wire_records cimport (
-    RECORD_LIMIT, RECORD_NO_MEMORY, RECORD_PART, RECORD_WHOLE, RECORD_WRONG_SIZE, RecordOpener,
-)
+
+include "wire_records.pyx"
 
 FRAME_HEADER_SIZE = FRAME_HEADER
 CONTROL_LIMIT = FRAME_CONTROL_LIMIT

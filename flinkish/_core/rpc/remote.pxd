@@ -38,8 +38,9 @@ from flinkish._core.rpc.frame_buffer cimport FrameBuffer
 from flinkish._core.rpc.framing cimport Frame, FrameSink
 from flinkish._core.rpc.reading cimport Reading
 from flinkish._core.rpc.calls cimport AskFuture, Call, Port, Procedure
-from flinkish._core.rpc.gate cimport Gate
 from flinkish._core.rpc.inbox cimport Inbox
+
+include "gate.pxd"
 
 cdef class Link:
     cdef readonly Inbox inbox

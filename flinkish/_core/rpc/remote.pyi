@@ -1,14 +1,27 @@
 """Calls that cross a connection."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, final
 
 from typing_extensions import disjoint_base
 
 from flinkish._core.rpc.calls import AskFuture, Call, Port, Procedure
+from flinkish._core.rpc.frame_buffer import FrameBuffer
 from flinkish._core.rpc.framing import FrameSink
 from flinkish._core.rpc.future import Deadlines
-from flinkish._core.rpc.inbox import Inbox
+from flinkish._core.rpc.inbox import Inbox, Letter
+
+@final
+class Resume(Letter):
+    """Put the calls that were held back in front."""
+
+@disjoint_base
+class Gate:
+    """Of one connection."""
+
+    def __init__(self, out: FrameBuffer) -> None: ...
+    def relieve(self) -> None: ...
+    def answer_late(self) -> None: ...
 
 @disjoint_base
 class Link:

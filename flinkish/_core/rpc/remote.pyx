@@ -18,6 +18,8 @@ from flinkish._core.rpc.inbox cimport RunQueue
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport INT64_MAX, uint8_t
 
+include "gate.pyx"
+
 segment_raise(fork_watch())
 
 cdef int64_t NEVER = INT64_MAX

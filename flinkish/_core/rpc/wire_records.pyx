@@ -10,7 +10,6 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from libc.string cimport memcpy
 
 from flinkish._core.memory.segment cimport segment_init, segment_release, segment_reserve
-from flinkish._core.rpc.sip_lanes cimport SIP_LANES, SIP_STRIPE, sip_lanes, sip_lanes_plain
 
 RECORD_OVERHEAD = RECORD_HEAD + RECORD_TAG
 RECORD_PAYLOAD = RECORD_LIMIT

@@ -2,26 +2,7 @@
 
 from libc.stdint cimport uint32_t
 
-from flinkish._core.state.entries cimport table_find_entry
-from flinkish._core.state.rows cimport (
-    NO_ROW,
-    ROW_TOUCHED,
-    Cell,
-    Entry,
-    Row,
-    Table,
-    TableHeader,
-    cell_at,
-    chain_head,
-    chain_tail,
-    entry_at,
-    header_of,
-    ids_at,
-    row_at,
-    table_find,
-)
-from flinkish._core.timers.timers cimport Timer, Timers, timers_get, timers_header
-from flinkish._core.timers.check cimport timers_fault
+from flinkish._core.timers.timers cimport Timer, Timers, timers_fault, timers_get, timers_header
 from flinkish._core.values.values cimport TAG_CHAIN, TAG_EMPTY, bytes_of, hash_bytes
 
 

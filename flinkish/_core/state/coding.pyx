@@ -8,7 +8,7 @@ from cpython.number cimport PyNumber_Index
 from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int64_t
 
-from flinkish._core.values.plain cimport plain_key
+from flinkish._core.values.values cimport plain_key
 
 cdef tuple NAMES = (
     "any", "int64", "int32", "int16", "int8", "float64", "boolean", "string", "binary",

@@ -6,7 +6,6 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from flinkish._core.state.rows cimport Table
 
 # The entry of a map key, or NO_ROW.
 cdef uint32_t table_find_entry(Table* table, uint32_t row, uint32_t cell, uint8_t key_tag,

@@ -4,40 +4,8 @@ from libc.errno cimport EBADMSG, EDOM, EINVAL, EOVERFLOW
 from libc.stdint cimport uint16_t, uint64_t
 from libc.string cimport memset
 
-from flinkish._core.memory.segment cimport mix64, segment_reserve
-from flinkish._core.memory.node_heap cimport prefetch
-from flinkish._core.state.rows cimport (
-    CELL_CLEARED,
-    CELL_DIRTY,
-    ENTRY_DIRTY,
-    ENTRY_FRESH,
-    NO_ROW,
-    ROW_FRESH,
-    ROW_TOUCHED,
-    Cell,
-    Entry,
-    Slot,
-    Table,
-    TableHeader,
-    cell_at,
-    chain_head,
-    chain_next,
-    chain_tail,
-    entry_at,
-    header_of,
-    ids_at,
-    ids_push,
-    ids_reserve,
-    index_insert,
-    index_remove,
-    row_at,
-    row_is_empty,
-    table_drop_row,
-    table_free_bytes,
-    table_put_bytes,
-    table_touch,
-)
-from flinkish._core.timers.log cimport timers_clear_changes
+from flinkish._core.memory.segment cimport mix64, prefetch, segment_reserve
+from flinkish._core.timers.timers cimport timers_clear_changes
 from flinkish._core.values.values cimport TAG_CHAIN, TAG_EMPTY, hash_bytes, same_bytes
 
 

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t, uint32_t
 
-from flinkish._core.state.rows cimport Table
+from flinkish._core.state.table cimport Table
 
 # Whether what was last accessed at `time` has, after `ttl`, expired by `now` (all in ms): an
 # access at t expires at t + ttl, that instant included.  Nothing expires before time began.

@@ -3,17 +3,10 @@
 from libc.stdlib cimport free, malloc
 
 from flinkish._core.memory.segment cimport segment_raise
-from flinkish._core.state.entries cimport table_clear, table_remove_entry
-from flinkish._core.state.rows cimport (
-    NO_ROW,
-    Cell,
-    cell_at,
-    chain_next,
-    entry_at,
-    header_of,
-    row_at,
+from flinkish._core.state.table cimport (
+    NO_ROW, Cell, StateTable, cell_at, chain_next, entry_at, header_of, row_at, table_clear,
+    table_remove_entry,
 )
-from flinkish._core.state.table cimport StateTable
 from flinkish._core.values.values cimport TAG_CHAIN, TAG_EMPTY
 
 

@@ -6,7 +6,6 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
-from flinkish._core.state.rows cimport Table
 
 # `count` keys; `numbers` or `offsets` with `text`, the others NULL.  Nothing here is owned.
 cdef struct KeyColumn:

@@ -2,15 +2,7 @@
 
 from libc.stdint cimport uint16_t
 
-from flinkish._core.memory.node_heap cimport prefetch
-from flinkish._core.state.rows cimport (
-    Row,
-    Slot,
-    TableHeader,
-    header_of,
-    row_at,
-    table_intern_hashed,
-)
+from flinkish._core.memory.segment cimport prefetch
 from flinkish._core.values.values cimport TAG_EMPTY, hash_bytes, value_fits
 
 cdef enum:

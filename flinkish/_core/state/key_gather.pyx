@@ -6,8 +6,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from flinkish._core.state.rows cimport Row, Table, header_of, row_at
-from flinkish._core.state.table cimport StateTable
+from flinkish._core.state.table cimport Row, StateTable, Table, header_of, row_at
 from flinkish._core.values.values cimport TAG_EMPTY, bytes_of
 
 

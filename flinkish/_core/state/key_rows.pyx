@@ -2,11 +2,13 @@
 
 from libc.stdint cimport uint32_t
 
-from flinkish._core.state.entries cimport table_free_row
-from flinkish._core.state.rows cimport NO_ROW, header_of, row_at, row_is_empty, table_find
-from flinkish._core.state.table cimport StateTable
+from flinkish._core.state.table cimport (
+    NO_ROW, StateTable, header_of, row_at, row_is_empty, table_find, table_free_row,
+)
 from flinkish._core.values.values cimport TAG_EMPTY, TAG_SCOPED, Encoded, encode_key, hash_bytes
 
+include "key_gather.pyx"
+include "row_visits.pyx"
 
 cdef uint32_t find(StateTable table, object key) except? 0xFFFFFFFE:
     cdef Encoded out

@@ -5,10 +5,12 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
-from flinkish._core.state.coding cimport Coding
 from flinkish._core.state.table cimport StateTable
 from flinkish._core.values.values cimport Encoded
 
+include "scoped_rows.pxd"
+include "coding.pxd"
+include "expiry.pxd"
 
 cdef class StateHandle:
     cdef StateTable table

@@ -7,6 +7,8 @@ from typing_extensions import disjoint_base
 
 from flinkish._core.state.table import StateTable
 
+def sweep(table: StateTable, expiries: list[tuple[int, bool, int]]) -> int: ...
+
 @disjoint_base
 class StateHandle:
     """A state of an operator; the current key decides whose value it is."""

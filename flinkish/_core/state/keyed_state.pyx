@@ -8,21 +8,17 @@ read that meets it, and shown by that read only under ReturnExpiredIfNotCleanedU
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 
 from flinkish._core.memory.segment cimport segment_raise
-from flinkish._core.state.scoped_rows cimport scoped_row
-from flinkish._core.state.coding cimport INT64, check_key, check_value, coding_of, coerce_value
-from flinkish._core.state.entries cimport (
-    table_append, table_clear, table_find_entry, table_remove_entry, table_set_entry,
-    table_touch_entry,
+from flinkish._core.state.table cimport (
+    NOWHERE, NO_ROW, Cell, Entry, Table, cell_at, chain_next, entry_at, table_append, table_clear,
+    table_find_entry, table_remove_entry, table_set, table_set_entry, table_touch_entry,
 )
-from flinkish._core.state.expiry cimport has_outlived
-from flinkish._core.state.rows cimport (
-    NO_ROW, Cell, Entry, Table, cell_at, chain_next, entry_at, table_set,
-)
-from flinkish._core.state.table cimport NOWHERE
 from flinkish._core.values.values cimport (
     TAG_CHAIN, TAG_EMPTY, TAG_INT, Encoded, bytes_of, decode_value, encode_key, encode_value,
 )
 
+include "scoped_rows.pyx"
+include "coding.pyx"
+include "expiry.pyx"
 
 cdef class StateHandle:
     """A state of an operator; the current key decides whose value it is.

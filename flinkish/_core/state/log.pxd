@@ -8,7 +8,11 @@
 # next piece of the log fits.  A whole table (`dump`) has the same form, with everything new.
 # Reading checks every length and id: bytes of another origin are an error, never a crash.
 
-from flinkish._core.state.rows cimport Table
+from flinkish._core.state.table cimport Table
+
+include "bytestream.pxd"
+include "log_writer.pxd"
+include "log_reader.pxd"
 
 cdef enum:
     LOG_CHANGES = 0

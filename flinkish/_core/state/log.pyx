@@ -5,33 +5,20 @@ from libc.errno cimport EBADMSG, EDOM, EINVAL
 from libc.stdint cimport uint16_t, uint32_t, uint8_t
 from libc.stdlib cimport calloc, free
 
-from flinkish._core.values.bytestream cimport Reader, Writer, writer_init
-from flinkish._core.state.log_reader cimport NEW_IDS, SAME_IDS, read_log
-from flinkish._core.state.log_writer cimport write_changes, write_whole
 from flinkish._core.memory.segment cimport (
-    segment_init,
-    segment_raise,
-    segment_release,
-    segment_reserve,
+    segment_init, segment_raise, segment_release, segment_reserve,
 )
-from flinkish._core.state.entries cimport table_end_interval, table_rebuild_free
-from flinkish._core.state.rows cimport (
-    NO_ROW,
-    Ids,
-    Table,
-    TableHeader,
-    header_of,
-    ids_at,
-    ids_push,
-    row_at,
-    table_damaged,
-    table_group,
+from flinkish._core.state.table cimport (
+    NO_ROW, Ids, StateTable, Table, TableHeader, header_of, ids_at, ids_push, row_at, table_damaged,
+    table_end_interval, table_group, table_rebuild_free,
 )
-from flinkish._core.state.table cimport StateTable
-from flinkish._core.timers.log cimport timers_by_registration, timers_rebuild_free
-from flinkish._core.timers.timers cimport Timer, Timers, timers_count, timers_get
+from flinkish._core.timers.timers cimport (
+    Timer, Timers, timers_by_registration, timers_count, timers_get, timers_rebuild_free,
+)
 from flinkish._core.values.values cimport TAG_EMPTY
 
+include "log_writer.pyx"
+include "log_reader.pyx"
 
 class DamagedLog(ValueError):
     """Bytes that are no log of a table, or of a table in another state."""

@@ -1,7 +1,6 @@
 # Apply the log of a table; `state/log.pxd` describes the form.
 
-from flinkish._core.values.bytestream cimport Reader
-from flinkish._core.state.rows cimport Ids, Table
+from flinkish._core.state.table cimport Ids, Table
 
 # How to read: ids as they are in the log (a replay), or ids anew (a whole table into one that
 # may hold other things, as after rescaling).

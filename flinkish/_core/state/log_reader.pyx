@@ -4,52 +4,17 @@ from libc.errno cimport EBADMSG
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from flinkish._core.values.bytestream cimport (
-    get_byte,
-    get_bytes,
-    get_count,
-    get_difference,
-    get_number,
-)
 from flinkish._core.memory.segment cimport segment_init, segment_release
-from flinkish._core.state.entries cimport (
-    table_append,
-    table_clear,
-    table_find_entry,
-    table_free_row,
-    table_remove_entry,
-    table_reserve_map,
-    table_set_entry,
+from flinkish._core.state.table cimport (
+    NO_ROW, Entry, entry_at, header_of, ids_at, ids_push, row_at, table_add_timer, table_append,
+    table_clear, table_find_entry, table_free_row, table_intern, table_remove_entry,
+    table_reserve_map, table_reserve_rows, table_restore_row, table_set, table_set_entry,
 )
-from flinkish._core.state.log cimport (
-    ENTRY_IS_NEW,
-    LOG_WHOLE,
-    ROW_IS_GONE,
-    ROW_IS_NEW,
+from flinkish._core.timers.timers cimport (
+    Timer, Timers, timers_get, timers_insert_at, timers_remove_slot,
 )
-from flinkish._core.state.rows cimport (
-    NO_ROW,
-    Entry,
-    entry_at,
-    header_of,
-    ids_at,
-    ids_push,
-    row_at,
-    table_add_timer,
-    table_intern,
-    table_reserve_rows,
-    table_restore_row,
-    table_set,
-)
-from flinkish._core.timers.log cimport timers_insert_at, timers_remove_slot
-from flinkish._core.timers.timers cimport Timer, Timers, timers_get
 from flinkish._core.values.values cimport (
-    TAG_EMPTY,
-    TAG_FLOAT,
-    TAG_INT,
-    TAG_PICKLE,
-    TAG_SCOPED,
-    value_fits,
+    TAG_EMPTY, TAG_FLOAT, TAG_INT, TAG_PICKLE, TAG_SCOPED, value_fits,
 )
 
 

@@ -1,7 +1,6 @@
 # Write the log of a table; `state/log.pxd` describes the form.
 
-from flinkish._core.values.bytestream cimport Writer
-from flinkish._core.state.rows cimport Ids, Table
+from flinkish._core.state.table cimport Ids, Table
 
 # Write what changed since the last commit; nothing when all that came has gone.  0 or an errno.
 cdef int write_changes(Table* table, Writer* writer) noexcept nogil

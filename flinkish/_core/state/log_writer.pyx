@@ -8,35 +8,13 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memmove
 
-from flinkish._core.values.bytestream cimport put_byte, put_bytes, put_difference, put_number
-from flinkish._core.state.entries cimport hash_entry
-from flinkish._core.state.log cimport (
-    ENTRY_IS_NEW,
-    LOG_CHANGES,
-    LOG_WHOLE,
-    ROW_IS_GONE,
-    ROW_IS_NEW,
+from flinkish._core.state.table cimport (
+    CELL_CLEARED, CELL_DIRTY, ENTRY_DIRTY, ENTRY_FRESH, NO_ROW, ROW_FRESH, Cell, Entry, Row,
+    cell_at, chain_next, entry_at, hash_entry, header_of, ids_at, row_at, row_is_empty,
 )
-from flinkish._core.state.rows cimport (
-    CELL_CLEARED,
-    CELL_DIRTY,
-    ENTRY_DIRTY,
-    ENTRY_FRESH,
-    NO_ROW,
-    ROW_FRESH,
-    Cell,
-    Entry,
-    Row,
-    cell_at,
-    chain_next,
-    entry_at,
-    header_of,
-    ids_at,
-    row_at,
-    row_is_empty,
+from flinkish._core.timers.timers cimport (
+    Timer, Timers, timers_get, timers_next_fresh, timers_removed,
 )
-from flinkish._core.timers.log cimport timers_next_fresh, timers_removed
-from flinkish._core.timers.timers cimport Timer, Timers, timers_get
 from flinkish._core.values.values cimport (
     TAG_CHAIN, TAG_EMPTY, TAG_FLOAT, TAG_INT, bytes_of, hash_bytes, value_fits,
 )

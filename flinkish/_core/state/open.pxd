@@ -5,7 +5,6 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 
-from flinkish._core.state.rows cimport Table
 
 cdef enum:
     STATE_BYTES = 16            # that name a state

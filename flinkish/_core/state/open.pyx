@@ -4,35 +4,12 @@ from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
-from flinkish._core.memory.id_set cimport SetHeader
 from flinkish._core.memory.segment cimport (
-    Segment,
-    mix64,
-    segment_init,
-    segment_map,
-    segment_raise,
-    segment_release,
-    segment_reserve,
-)
-from flinkish._core.memory.slab cimport SlabHeader, slab_init, slab_valid
-from flinkish._core.state.rows cimport (
-    LAYOUT_VERSION,
-    NO_ROW,
-    TABLE_CELLS,
-    TABLE_SEGMENTS,
-    Cell,
-    Entry,
-    Row,
-    Slot,
-    TableHeader,
-    header_of,
+    Segment, SetHeader, SlabHeader, mix64, segment_init, segment_map, segment_raise,
+    segment_release, segment_reserve, slab_init, slab_valid,
 )
 from flinkish._core.timers.timers cimport (
-    Timers,
-    TimersHeader,
-    timers_attach,
-    timers_init,
-    timers_release,
+    Timers, TimersHeader, timers_attach, timers_init, timers_release,
 )
 
 cdef uint64_t MAGIC = 0x454C424154534B46  # "FKSTABLE"

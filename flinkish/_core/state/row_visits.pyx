@@ -2,8 +2,7 @@
 
 from libc.stdint cimport uint32_t
 
-from flinkish._core.state.rows cimport cell_at, header_of, row_at
-from flinkish._core.state.table cimport StateTable
+from flinkish._core.state.table cimport StateTable, cell_at, header_of, row_at
 from flinkish._core.values.values cimport TAG_EMPTY, TAG_SCOPED
 
 

@@ -5,9 +5,9 @@ from libc.errno cimport EBADMSG, EDOM, EINVAL, EOVERFLOW
 from libc.stdint cimport UINT32_MAX
 from libc.string cimport memcpy, memmove, memset
 
-from flinkish._core.memory.segment cimport segment_reserve
-from flinkish._core.memory.node_heap cimport prefetch
-from flinkish._core.memory.slab cimport slab_capacity, slab_free, slab_holds, slab_take
+from flinkish._core.memory.segment cimport (
+    prefetch, segment_reserve, slab_capacity, slab_free, slab_holds, slab_take,
+)
 from flinkish._core.timers.timers cimport (
     Timer, Timers, timers_add, timers_peek, timers_poll, timers_remove,
 )

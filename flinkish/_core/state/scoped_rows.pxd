@@ -8,7 +8,7 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from flinkish._core.state.rows cimport Table
+from flinkish._core.state.table cimport Table
 
 cdef enum:
     WINDOW_BYTES = 26           # of a namespace of two ints: a window of time

@@ -5,27 +5,12 @@ from libc.stdint cimport uint16_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy
 
-from flinkish._core.state.rows cimport (
-    NO_ROW,
-    ROW_FRESH,
-    Row,
-    Slot,
-    header_of,
-    index_insert,
-    index_remove,
-    row_at,
-    row_is_empty,
-    table_find,
-    table_intern_hashed,
-    table_put_bytes,
+from flinkish._core.state.table cimport (
+    NO_ROW, ROW_FRESH, Row, Slot, header_of, index_insert, index_remove, row_at, row_is_empty,
+    table_find, table_intern_hashed, table_put_bytes,
 )
 from flinkish._core.values.values cimport (
-    TAG_EMPTY,
-    TAG_INT,
-    TAG_SCOPED,
-    TAG_TUPLE,
-    bytes_of,
-    hash_bytes,
+    TAG_EMPTY, TAG_INT, TAG_SCOPED, TAG_TUPLE, bytes_of, hash_bytes,
 )
 
 cdef enum:

@@ -2,9 +2,11 @@
 
 from libc.stdint cimport int32_t, uint32_t
 
-from flinkish._core.state.intern cimport KeyColumn
-from flinkish._core.state.rows cimport Table
-
+include "rows.pxd"
+include "entries.pxd"
+include "intern.pxd"
+include "open.pxd"
+include "check.pxd"
 
 cdef class StateTable:
     cdef Table table

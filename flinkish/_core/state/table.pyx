@@ -7,47 +7,17 @@ from posix.unistd cimport close
 
 from flinkish._core.memory.segment cimport segment_raise
 from flinkish._core.memory.one_thread cimport in_use, this_thread
-from flinkish._core.state.check cimport check_table
-from flinkish._core.state.entries cimport table_end_interval, table_free_row
-from flinkish._core.state.intern cimport (
-    KEY_FOREIGN,
-    KEYS_GOOD,
-    KeyColumn,
-    KeyFault,
-    check_column,
-    intern_column,
-    raise_fault,
-)
-from flinkish._core.state.open cimport (
-    STATE_BYTES, state_words, table_in_files, table_init, table_map, table_open, table_release,
-    table_seal,
-)
-from flinkish._core.state.rows cimport (
-    NO_ROW,
-    TABLE_CELLS,
-    TABLE_SEGMENTS,
-    Row,
-    TableHeader,
-    cell_at,
-    header_of,
-    row_at,
-    table_damaged,
-    table_intern,
-    table_widen,
-)
-from flinkish._core.timers.log cimport timers_track
-from flinkish._core.timers.timers cimport timers_bytes, timers_count
+from flinkish._core.timers.timers cimport timers_bytes, timers_count, timers_track
 from flinkish._core.values.values cimport (
-    TAG_EMPTY,
-    TAG_INT,
-    TAG_STR,
-    Encoded,
-    bytes_of,
-    decode_key,
-    encode_key,
-    encode_scoped,
+    TAG_EMPTY, TAG_INT, TAG_STR, Encoded, bytes_of, decode_key, encode_key, encode_scoped,
     value_fits,
 )
+
+include "rows.pyx"
+include "entries.pyx"
+include "intern.pyx"
+include "open.pyx"
+include "check.pyx"
 
 cdef int MOST_KEY_GROUPS = 1 << 15  # Flink's largest parallelism
 cdef int64_t LOWEST = <int64_t>(<uint64_t>1 << 63)

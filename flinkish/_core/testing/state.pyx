@@ -6,28 +6,11 @@ from libc.string cimport memcpy
 
 cimport flinkish._core.memory.segment as memory
 from flinkish._core.memory.segment cimport (
-    segment_init,
-    segment_map,
-    segment_raise,
-    segment_release,
-    segment_reserve,
-)
-from flinkish._core.memory.slab cimport (
-    SlabHeader,
-    slab_capacity,
-    slab_free,
-    slab_init,
-    slab_take,
-    slab_valid,
+    SlabHeader, segment_init, segment_map, segment_raise, segment_release, segment_reserve,
+    slab_capacity, slab_free, slab_init, slab_take, slab_valid,
 )
 from flinkish._core.values.values cimport (
-    Encoded,
-    decode_key,
-    decode_namespace,
-    decode_value,
-    encode_key,
-    encode_scoped,
-    encode_value,
+    Encoded, decode_key, decode_namespace, decode_value, encode_key, encode_scoped, encode_value,
     hash_bytes,
 )
 

@@ -7,15 +7,12 @@ import numpy as np
 
 from flinkish._core.memory.segment cimport segment_map, segment_raise
 from flinkish._core.timers.heap cimport TimerHeap
-from flinkish._core.timers.log cimport (
-    timers_by_registration, timers_clear_changes, timers_insert_at, timers_load,
-    timers_next_fresh, timers_rebuild_free, timers_remove_slot, timers_removed, timers_track,
-)
 from flinkish._core.timers.timers cimport (
-    Timer, TimersHeader, timers_add, timers_attach, timers_clear, timers_count,
-    timers_get, timers_header, timers_init, timers_poll, timers_release, timers_remove,
+    Timer, TimersHeader, timers_add, timers_attach, timers_by_registration, timers_clear,
+    timers_clear_changes, timers_count, timers_fault, timers_get, timers_header, timers_init,
+    timers_insert_at, timers_load, timers_next_fresh, timers_poll, timers_rebuild_free,
+    timers_release, timers_remove, timers_remove_slot, timers_removed, timers_track,
 )
-from flinkish._core.timers.check cimport timers_fault
 
 
 def set_next_sequence(TimerHeap heap not None, uint32_t sequence):

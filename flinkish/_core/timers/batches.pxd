@@ -5,7 +5,6 @@
 
 from libc.stdint cimport int64_t, uint32_t
 
-from flinkish._core.timers.timers cimport Timers
 
 # `count` rows.  A NULL column stands for its constant in every row.
 cdef struct TimerBatch:

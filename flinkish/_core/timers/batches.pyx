@@ -6,25 +6,17 @@ from libc.stdint cimport INT64_MAX, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
-from flinkish._core.memory.id_set cimport (
-    set_capacity, set_clear, set_count, set_entries, set_guess, set_home, set_remove, set_reserve,
-)
-from flinkish._core.memory.segment cimport Segment, segment_init, segment_release, segment_reserve
-from flinkish._core.memory.node_heap cimport (
-    HEAP_ARITY, TimerNode, TimerSlot, heap_erase_top, node_before, prefetch,
-    sort_nodes,
-)
-from flinkish._core.timers.timers cimport (
-    TIMER_GROUP, Timer, TimersHeader, timer_hash, timers_add_hashed, timers_broken, timers_clear,
-    timers_drop, timers_header, timers_nodes, timers_poll, timers_remove_hashed, timers_reserve,
-    timers_get, timers_reserve_removed, timers_slots, timers_take,
+from flinkish._core.memory.segment cimport (
+    HEAP_ARITY, Segment, TimerNode, TimerSlot, heap_erase_top, node_before, prefetch, segment_init,
+    segment_release, segment_reserve, set_capacity, set_clear, set_count, set_entries, set_guess,
+    set_home, set_remove, set_reserve, sort_nodes,
 )
 
 cdef enum:
     # A batch goes in chunks.  What all timers of a chunk need is asked for before the first of
     # them is touched, step by step: the set entry names the slot, the slot the place in the heap.
     CHUNK = 32
-    AHEAD = 16  # the same for rows that need one step only
+    AHEAD = 16  # the same for timers that need one step only
 
 cdef struct Chunk:
     # Copies: the caller's arrays may change under our hands, hash and timer must not part.

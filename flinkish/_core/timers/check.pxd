@@ -2,7 +2,6 @@
 
 from libc.stdint cimport uint32_t
 
-from flinkish._core.timers.timers cimport Timers
 
 # What is wrong with the structure, or NULL.  Reads everything: for tests and for doubts.
 cdef const char* timers_fault(Timers* timers) noexcept nogil

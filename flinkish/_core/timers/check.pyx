@@ -2,11 +2,8 @@
 
 from libc.stdint cimport int64_t
 
-from flinkish._core.memory.id_set cimport set_count, set_entries, set_entry, set_limit
-from flinkish._core.memory.node_heap cimport TimerNode, TimerSlot, heap_in_order
-from flinkish._core.timers.timers cimport (
-    TIMER_GROUP, TIMER_LIVE, TimersHeader, timer_hash, timers_find, timers_header, timers_nodes,
-    timers_slots,
+from flinkish._core.memory.segment cimport (
+    TimerNode, TimerSlot, heap_in_order, set_count, set_entries, set_entry, set_limit,
 )
 
 

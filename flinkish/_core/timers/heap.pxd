@@ -9,8 +9,7 @@ cimport cython
 from libc.stdint cimport int64_t, uint32_t
 
 from flinkish._core.memory.pthreads cimport pthread_mutex_t
-from flinkish._core.timers.batches cimport TimerBatch, TimerColumns
-from flinkish._core.timers.timers cimport Timer, Timers
+from flinkish._core.timers.timers cimport Timer, TimerBatch, TimerColumns, Timers
 
 # The memory of columns that went out; NumPy arrays keep it alive.
 @cython.final

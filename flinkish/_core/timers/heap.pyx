@@ -17,15 +17,11 @@ from flinkish._core.memory.pthreads cimport (
     mutex_enter, pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock,
     pthread_mutex_unlock,
 )
-from flinkish._core.timers.batches cimport (
-    TimerBatch, timer_columns_release, timers_add_many, timers_of_group, timers_poll_due,
-    timers_remove_many,
-)
 from flinkish._core.timers.timers cimport (
-    Timer, timers_add, timers_bytes, timers_contains, timers_count,
-    timers_init, timers_peek, timers_poll, timers_release, timers_remove,
+    Timer, TimerBatch, timer_columns_release, timers_add, timers_add_many, timers_bytes,
+    timers_contains, timers_count, timers_fault, timers_init, timers_of_group, timers_peek,
+    timers_poll, timers_poll_due, timers_release, timers_remove, timers_remove_many,
 )
-from flinkish._core.timers.check cimport timers_fault
 
 cdef extern from "Python.h":
     bint PyLong_CheckExact(object value)

@@ -11,7 +11,6 @@
 
 from libc.stdint cimport int64_t, uint32_t
 
-from flinkish._core.timers.timers cimport Timer, Timers
 
 # Switch recording on or off; both forget what was recorded.
 cdef void timers_track(Timers* timers, bint on) noexcept nogil

@@ -3,23 +3,10 @@
 from libc.errno cimport EBADMSG, EINVAL, ENOMEM, EOVERFLOW
 from libc.stdlib cimport free, malloc
 
-from flinkish._core.memory.id_set cimport (
-    set_capacity, set_entries, set_home, set_remove, set_reserve, set_take,
+from flinkish._core.memory.segment cimport (
+    Segment, TimerNode, TimerSlot, heapify, prefetch, set_capacity, set_entries, set_home,
+    set_remove, set_reserve, set_take, sort_nodes,
 )
-from flinkish._core.memory.segment cimport Segment
-from flinkish._core.memory.node_heap cimport (
-    TimerNode, TimerSlot, heapify, prefetch, sort_nodes,
-)
-from flinkish._core.timers.timers cimport (
-    TIMER_FRESH, TIMER_LIVE, TIMERS_LIMIT, TimersHeader, timer_hash, timers_broken, timers_clear,
-    timers_find,
-    timers_get, timers_header, timers_is_fresh, timers_make_room, timers_nodes, timers_put,
-    timers_reserve, timers_slots, timers_take,
-)
-
-
-cdef enum:
-    AHEAD = 16  # how many timers ahead the memory of the set is asked for
 
 
 # --- recording --------------------------------------------------------------------------------

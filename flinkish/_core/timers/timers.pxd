@@ -27,8 +27,11 @@ cimport cython
 from libc.errno cimport EBADMSG
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from flinkish._core.memory.segment cimport Segment, mix64
-from flinkish._core.memory.node_heap cimport TimerNode, TimerSlot
+from flinkish._core.memory.segment cimport Segment, TimerNode, TimerSlot, mix64
+
+include "batches.pxd"
+include "log.pxd"
+include "check.pxd"
 
 cdef enum:
     TIMERS_ROOT = 48             # bytes before the root: the size of the header

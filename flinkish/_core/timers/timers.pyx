@@ -8,12 +8,15 @@ from libc.stdint cimport UINT32_MAX
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from flinkish._core.memory.id_set cimport (
+from flinkish._core.memory.segment cimport (
+    heap_erase, heap_renumber, heap_up, prefetch, segment_init, segment_release, segment_reserve,
     set_capacity, set_clear, set_count, set_entries, set_erase, set_home, set_limit, set_remove,
     set_reserve, set_take, set_valid,
 )
-from flinkish._core.memory.segment cimport segment_init, segment_release, segment_reserve
-from flinkish._core.memory.node_heap cimport heap_erase, heap_renumber, heap_up, prefetch
+
+include "batches.pyx"
+include "log.pyx"
+include "check.pyx"
 
 cdef uint64_t MAGIC = 0x010464656D697466  # "ftimed", the arity 4, version 1 of the layout
 cdef size_t FIRST_TIMERS = 64             # room of the first nodes and slots

@@ -9,6 +9,8 @@ from libc.string cimport memcmp, memcpy
 
 from flinkish._core.memory.segment cimport Segment
 
+include "plain.pxd"
+
 cdef enum Tag:
     TAG_EMPTY = 0       # nothing is stored
     TAG_NONE = 1

@@ -26,7 +26,8 @@ from libc.errno cimport EBADMSG
 from libc.string cimport memcpy
 
 from flinkish._core.memory.segment cimport mix64, segment_raise
-from flinkish._core.values.plain cimport plain_key
+
+include "plain.pyx"
 
 cdef extern from "Python.h":
     const char* utf8_of "PyUnicode_AsUTF8AndSize"(object text, Py_ssize_t* size)  # NULL: an error

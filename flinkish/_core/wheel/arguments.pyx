@@ -1,4 +1,3 @@
-# cython: freethreading_compatible=True
 """What the methods of a timing wheel take, read and checked."""
 
 from cpython.buffer cimport (

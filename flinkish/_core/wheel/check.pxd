@@ -1,6 +1,5 @@
 # The invariants of a timing wheel, which are described in wheel.pxd.
 
-from flinkish._core.wheel.wheel cimport Wheel
 
 # The first broken invariant, or NULL.  O(timers + buckets).
 cdef const char* wheel_fault(const Wheel* wheel) noexcept nogil

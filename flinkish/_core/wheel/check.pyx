@@ -1,9 +1,7 @@
-# cython: freethreading_compatible=True
 """Whether a timing wheel is as `wheel.pxd` says: for tests."""
 
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 
-from flinkish._core.wheel.wheel cimport WHEEL_UNLINKED, Wheel
 
 
 cdef const char* wheel_fault(const Wheel* wheel) noexcept nogil:

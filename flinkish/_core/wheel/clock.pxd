@@ -2,7 +2,6 @@
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from flinkish._core.wheel.wheel cimport Wheel
 
 # Indexes that were taken out, in the order of time.
 cdef struct WheelSlots:

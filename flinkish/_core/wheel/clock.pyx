@@ -1,16 +1,9 @@
-# cython: freethreading_compatible=True
 """The clock of a timing wheel: timers come down the levels and out."""
 
 from libc.errno cimport ENOMEM
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport realloc
 
-from flinkish._core.wheel.wheel cimport WHEEL_UNLINKED
-from flinkish._core.wheel.lists cimport (
-    AHEAD, wheel_bucket_tick, wheel_ctz, wheel_empty_bucket, wheel_first_bucket, wheel_lessen,
-    wheel_link, wheel_prefetch, wheel_retire, wheel_summary, wheel_summary_bit, wheel_tick,
-    wheel_vacate, wheel_word,
-)
 
 cdef int64_t wheel_time(const Wheel* wheel, uint64_t tick) noexcept nogil:
     cdef uint64_t most = <uint64_t>INT64_MAX - <uint64_t>wheel.start

@@ -4,8 +4,6 @@
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
-from flinkish._core.wheel.wheel cimport WHEEL_UNLINKED, Wheel
-from flinkish._core.wheel.clock cimport WheelSlots
 
 cdef enum:
     AHEAD = 12          # rows of a batch between asking for memory and using it

@@ -17,8 +17,12 @@ cimport cython
 from libc.stdint cimport int64_t
 
 from flinkish._core.memory.pthreads cimport pthread_mutex_t
-from flinkish._core.wheel.wheel cimport Wheel
-from flinkish._core.wheel.clock cimport WheelSlots
+
+include "wheel.pxd"
+include "clock.pxd"
+include "lists.pxd"
+include "check.pxd"
+include "arguments.pxd"
 
 # The memory of numbers that went out; a NumPy array keeps it alive.
 @cython.final

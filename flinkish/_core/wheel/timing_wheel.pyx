@@ -22,19 +22,11 @@ from flinkish._core.memory.pthreads cimport (
     mutex_enter, pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock,
     pthread_mutex_unlock,
 )
-from flinkish._core.wheel.wheel cimport (
-    WHEEL_SLOTS, WHEEL_TIMERS, wheel_add, wheel_add_many, wheel_add_object, wheel_bytes,
-    wheel_cancel, wheel_cancel_many, wheel_holds, wheel_init, wheel_release, wheel_trim,
-)
-from flinkish._core.wheel.arguments cimport (
-    as_int64s, is_int64s, read_expiration, read_int64, read_limit, unequal_rows,
-)
-from flinkish._core.wheel.check cimport wheel_fault
-from flinkish._core.wheel.clock cimport (
-    wheel_collect, wheel_free, wheel_next_bucket, wheel_next_expiration, wheel_put_back, wheel_time,
-)
 
-from flinkish._core.wheel.lists cimport wheel_ask_for_payload
+include "wheel.pyx"
+include "clock.pyx"
+include "check.pyx"
+include "arguments.pyx"
 
 cdef extern from "Python.h":
     bint PyLong_CheckExact(object value)

@@ -1,4 +1,3 @@
-# cython: freethreading_compatible=True
 """A hierarchical timing wheel in flat memory: add, cancel, advance.
 
 The layout, the invariants and the calls are described in ``wheel.pxd``.
@@ -9,10 +8,6 @@ from libc.stdint cimport UINT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64
 from libc.string cimport memmove, memset
 
 from flinkish._core.memory.segment cimport segment_init, segment_release, segment_reserve
-from flinkish._core.wheel.lists cimport (
-    AHEAD, wheel_buckets, wheel_ctz, wheel_empty_bucket, wheel_lessen, wheel_link, wheel_prefetch,
-    wheel_retire, wheel_tick, wheel_unlink, wheel_vacate,
-)
 
 cdef enum:
     FIRST_TIMERS = 64

@@ -1,6 +1,5 @@
 """Windows that merge; described in ``merging_windows.pxd``."""
 
-from flinkish._core.windows.time_window cimport TimeWindow, time_window
 
 
 cdef class Groups:

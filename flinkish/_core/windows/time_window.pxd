@@ -5,6 +5,7 @@
 
 from libc.stdint cimport INT64_MAX, int64_t
 
+include "merging_windows.pxd"
 
 cdef class TimeWindow:
     cdef readonly int64_t start     # ms, inclusive

@@ -1,5 +1,7 @@
 """Windows of time; described in ``time_window.pxd``."""
 
+include "merging_windows.pyx"
+
 cdef int64_t LOWEST = <int64_t>(<unsigned long long>1 << 63)
 
 

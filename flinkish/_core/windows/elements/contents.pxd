@@ -8,7 +8,6 @@ from libc.stdint cimport int64_t, uint32_t
 
 from flinkish._core.state.table cimport StateTable
 from flinkish._core.values.values cimport Encoded
-from flinkish._core.windows.elements.values cimport WindowValues
 
 
 cdef class WindowContents:

@@ -1,27 +1,13 @@
-# cython: nonecheck=True
-# (A field that no `__init__` has filled holds None, which has no C fields.)
 """Contents of windows; described in ``windows/elements/contents.pxd``."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.errno cimport EBADMSG
 
 from flinkish._core.memory.segment cimport segment_raise
-from flinkish._core.state.entries cimport table_append, table_clear
-from flinkish._core.state.rows cimport (
-    NO_ROW,
-    Cell,
-    Entry,
-    Table,
-    cell_at,
-    chain_next,
-    entry_at,
-    table_set,
+from flinkish._core.state.table cimport (
+    NO_ROW, Cell, Entry, Table, cell_at, chain_next, entry_at, table_append, table_clear, table_set,
 )
-from flinkish._core.values.values cimport (
-    TAG_CHAIN,
-    TAG_EMPTY,
-    bytes_of,
-)
+from flinkish._core.values.values cimport TAG_CHAIN, TAG_EMPTY, bytes_of
 
 cdef int64_t LOWEST = <int64_t>(<unsigned long long>1 << 63)
 

@@ -1,17 +1,11 @@
-# cython: nonecheck=True
-# (A field that no `__init__` has filled holds None, which has no C fields.)
 """Contexts of triggers and window functions; described in ``windows/elements/contexts.pxd``."""
 
 from libc.stdint cimport uint32_t
 
 from flinkish._core.state.keyed_state cimport (
-    AggregatingCell,
-    ListCell,
-    ReducingCell,
-    StateHandle,
-    ValueCell,
+    AggregatingCell, ListCell, ReducingCell, StateHandle, ValueCell,
 )
-from flinkish._core.state.rows cimport cell_at, header_of
+from flinkish._core.state.table cimport cell_at, header_of
 from flinkish._core.values.values cimport TAG_EMPTY
 
 cdef enum:

@@ -12,7 +12,7 @@
 from libc.stdint cimport int64_t, uint32_t
 
 from flinkish._core.operators.keyed_process cimport KeyedProcess
-from flinkish._core.windows.elements.values cimport WindowValues
+from flinkish._core.windows.elements.process cimport WindowValues
 
 
 cdef class JoinContext:

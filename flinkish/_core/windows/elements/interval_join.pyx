@@ -5,15 +5,8 @@
 from libc.stdint cimport uint64_t
 
 from flinkish._core.memory.segment cimport segment_raise
-from flinkish._core.state.entries cimport table_append, table_remove_entry
-from flinkish._core.state.rows cimport (
-    NO_ROW,
-    Cell,
-    Entry,
-    Table,
-    cell_at,
-    chain_next,
-    entry_at,
+from flinkish._core.state.table cimport (
+    NO_ROW, Cell, Entry, Table, cell_at, chain_next, entry_at, table_append, table_remove_entry,
 )
 from flinkish._core.windows.time_window cimport later
 from flinkish._core.timers.timers cimport Timer

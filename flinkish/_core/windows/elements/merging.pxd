@@ -6,8 +6,7 @@
 
 from libc.stdint cimport int64_t, uint32_t
 
-from flinkish._core.windows.merging_windows cimport MergingWindowSet
-from flinkish._core.windows.elements.process cimport WindowedProcess
+from flinkish._core.windows.time_window cimport MergingWindowSet
 
 
 cdef class MergingWindowedProcess(WindowedProcess):

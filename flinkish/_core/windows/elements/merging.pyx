@@ -1,5 +1,3 @@
-# cython: nonecheck=True
-# (A field that no `__init__` has filled holds None, which has no C fields.)
 """Windows that merge; described in ``windows/elements/merging.pxd``."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -7,22 +5,13 @@ from libc.errno cimport EBADMSG
 from libc.string cimport memcpy
 
 from flinkish._core.memory.segment cimport segment_raise
-from flinkish._core.state.scoped_rows cimport scoped_row
-from flinkish._core.state.entries cimport table_clear
-from flinkish._core.state.rows cimport NO_ROW, Cell, cell_at, table_set
+from flinkish._core.state.keyed_state cimport scoped_row
+from flinkish._core.state.table cimport NO_ROW, Cell, cell_at, table_clear, table_set
 from flinkish._core.windows.time_window cimport TimeWindow, time_window
 from flinkish._core.timers.timers cimport Timer
 from flinkish._core.values.values cimport (
-    TAG_BYTES,
-    TAG_EMPTY,
-    Encoded,
-    bytes_of,
-    decode_value,
-    encode_value,
+    TAG_BYTES, TAG_EMPTY, Encoded, bytes_of, decode_value, encode_value,
 )
-from flinkish._core.windows.elements.process cimport SPEAKS_ASKED, SPEAKS_EVENT, Window
-
-cdef int64_t HIGHEST = 0x7FFFFFFFFFFFFFFF
 
 cdef struct Pair:                   # a window of time and its state window
     int64_t start

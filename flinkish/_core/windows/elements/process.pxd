@@ -13,8 +13,10 @@ from libc.stdint cimport int64_t, uint32_t
 
 from flinkish._core.operators.keyed_process cimport KeyedProcess
 from flinkish._core.timers.timers cimport Timer
-from flinkish._core.windows.elements.contents cimport WindowContents
-from flinkish._core.windows.elements.contexts cimport WindowContext, WindowTriggerContext
+
+include "values.pxd"
+include "contents.pxd"
+include "contexts.pxd"
 
 cdef enum Shape:                # how windows are assigned
     SHAPE_ASKED = 0             # the assigner is asked
@@ -115,3 +117,5 @@ cdef class WindowedProcess(KeyedProcess):
     cdef int emit_evicted(self) except -1
     cdef int speak(self, object elements) except -1
     cdef int clear_all(self) except -1
+
+include "merging.pxd"

@@ -3,20 +3,17 @@
 """The inner loop of a window operator; described in ``windows/elements/process.pxd``."""
 
 from flinkish._core.memory.segment cimport segment_raise
-from flinkish._core.state.scoped_rows cimport (
-    WINDOW_BYTES,
-    Piece,
-    pieces_of,
-    scoped_row_of,
-    window_of_row,
-    window_piece,
+from flinkish._core.state.keyed_state cimport (
+    WINDOW_BYTES, Piece, pieces_of, scoped_row_of, window_of_row, window_piece,
 )
-from flinkish._core.state.rows cimport NO_ROW
+from flinkish._core.state.table cimport NO_ROW
 from flinkish._core.windows.time_window cimport TimeWindow, later, time_window, window_start
 from flinkish._core.values.values cimport Encoded, decode_value, encode_key
-from flinkish._core.windows.elements.contents cimport ElementContents
 
-cdef int64_t LOWEST = <int64_t>(<unsigned long long>1 << 63)
+include "values.pyx"
+include "contents.pyx"
+include "contexts.pyx"
+
 cdef int64_t HIGHEST = 0x7FFFFFFFFFFFFFFF
 
 
@@ -362,3 +359,5 @@ cdef class WindowedProcess(KeyedProcess):
             asked = self.calls == CALLS_PROCESS or self.calls == CALLS_PROCESS_ALL
             self.collect(result, last, "process" if asked else "apply")
         return 0
+
+include "merging.pyx"

@@ -35,17 +35,8 @@ from libc.string cimport memcpy
 from flinkish._core.values.civil cimport Civil, civil_of_days, days_of_civil, floor_div
 from flinkish._core.values.row cimport Row, row_names, row_of
 from flinkish._core.values.values cimport (
-    TAG_BOOL,
-    TAG_BYTES,
-    TAG_DATETIME,
-    TAG_FLOAT,
-    TAG_INSTANT,
-    TAG_INT,
-    TAG_NONE,
-    TAG_STR,
-    TAG_TUPLE,
-    decode_value,
-    encode_value,
+    TAG_BOOL, TAG_BYTES, TAG_DATETIME, TAG_FLOAT, TAG_INSTANT, TAG_INT, TAG_NONE, TAG_STR,
+    TAG_TUPLE, decode_value, encode_value,
 )
 
 cdef extern from "Python.h":

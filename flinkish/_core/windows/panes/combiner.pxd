@@ -1,8 +1,5 @@
 # Records of the panes of a batch, without a table: what may travel instead of rows.
 
-from flinkish._core.windows.panes.accumulators cimport AccumulatorLayout
-from flinkish._core.windows.panes.groups cimport Groups
-from flinkish._core.windows.panes.shapes cimport Shape
 
 
 cdef class PaneCombiner:

@@ -7,21 +7,6 @@ import numpy as np
 
 from flinkish._core.memory.segment cimport segment_raise
 from flinkish._core.memory.one_thread cimport in_use, this_thread
-from flinkish._core.windows.panes.accumulators cimport WordColumns, records_add
-from flinkish._core.windows.panes.engine cimport check_elements, read_shape
-from flinkish._core.windows.panes.groups cimport (
-    GroupName,
-    group_name,
-    group_record,
-    groups_begin,
-    groups_find,
-    groups_init,
-    groups_release,
-)
-from flinkish._core.windows.panes.shapes cimport pane_begin, pane_of
-
-cdef enum:
-    BLOCK = 1024            # rows of which groups and values are worked on in the cache
 
 
 cdef class PaneCombiner:

@@ -6,12 +6,19 @@
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from flinkish._core.state.table cimport StateTable
-from flinkish._core.windows.panes.accumulators cimport AccumulatorLayout, WordColumns
-from flinkish._core.windows.panes.groups cimport Groups
-from flinkish._core.windows.panes.output cimport Fired
-from flinkish._core.windows.panes.panes cimport Panes
-from flinkish._core.windows.panes.sessions cimport Sessions
-from flinkish._core.windows.panes.shapes cimport Shape
+
+include "shapes.pxd"
+include "accumulators.pxd"
+include "groups.pxd"
+include "output.pxd"
+include "row_order.pxd"
+include "panes.pxd"
+include "firing.pxd"
+include "sessions.pxd"
+include "combiner.pxd"
+
+cdef enum:
+    BLOCK = 1024            # rows of which groups and values are worked on in the cache
 
 # Fill a shape; ValueError for lengths that make none.
 cdef int read_shape(Shape* shape, object size, object unit, object offset, object cycle,

@@ -1,11 +1,52 @@
 """The vectorised window operator's engines: batches of rows in, fired windows out."""
 
+from collections.abc import Iterable
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
 from flinkish._core.state.table import StateTable
-from flinkish._core.windows.panes.accumulators import AccumulatorLayout, WordColumns
+
+KINDS: Final[dict[str, int]]
+
+@disjoint_base
+class AccumulatorLayout:
+    """What the records of one operator hold."""
+
+    @property
+    def steps(self) -> tuple[tuple[str, int, bool, bool], ...]: ...
+    @property
+    def stride(self) -> int: ...
+    @property
+    def offsets(self) -> tuple[int, ...]: ...
+    def __init__(self, steps: Iterable[tuple[str, int, bool, bool]]) -> None: ...
+
+@disjoint_base
+class WordColumns:
+    """Columns of a batch."""
+
+    def __init__(
+        self, rows: int, columns: list[tuple[NDArray[np.uint64], NDArray[np.uint8] | None, int]]
+    ) -> None: ...
+
+@disjoint_base
+class PaneCombiner:
+    """Makes one record of all elements that a key has in a pane."""
+
+    def __new__(
+        cls,
+        layout: AccumulatorLayout,
+        *,
+        size: int,
+        unit: int,
+        offset: int = 0,
+        cycle: int = 0,
+    ) -> PaneCombiner: ...
+    def combine(
+        self, keys: NDArray[np.uint32], times: NDArray[np.int64], columns: WordColumns
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint8]]: ...
 
 @disjoint_base
 class WindowEngine:

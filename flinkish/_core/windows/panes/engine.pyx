@@ -8,40 +8,22 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from flinkish._core.memory.segment cimport (
-    Segment,
-    segment_init,
-    segment_raise,
-    segment_release,
-    segment_reserve,
+    Segment, segment_init, segment_raise, segment_release, segment_reserve,
 )
-from flinkish._core.state.rows cimport header_of, ids_push
+from flinkish._core.state.table cimport header_of, ids_push
 from flinkish._core.timers.timers cimport Timer, timers_peek
-from flinkish._core.windows.panes.accumulators cimport (
-    record_elements,
-    record_last,
-    record_shift,
-    records_add,
-)
-from flinkish._core.windows.panes.firing cimport panes_advance
-from flinkish._core.windows.panes.groups cimport (
-    groups_begin,
-    groups_find,
-    groups_init,
-    groups_release,
-)
-from flinkish._core.windows.panes.output cimport fired_init, fired_release, fired_take
-from flinkish._core.windows.panes.panes cimport pane_add_late, pane_merge, panes_merge_groups
-from flinkish._core.windows.panes.sessions cimport Session, session_add, sessions_advance
-from flinkish._core.windows.panes.shapes cimport (
-    SHAPE_LIMIT,
-    cleanup_time,
-    first_ahead,
-    first_live,
-    pane_of,
-)
+
+include "shapes.pyx"
+include "accumulators.pyx"
+include "groups.pyx"
+include "output.pyx"
+include "row_order.pyx"
+include "panes.pyx"
+include "firing.pyx"
+include "sessions.pyx"
+include "combiner.pyx"
 
 cdef enum:
-    BLOCK = 1024            # rows of which groups and values are worked on in the cache
     ARRIVAL_BITS = 22       # elements numbered in a millisecond before numbers run ahead of it
 
 cdef int64_t LOWEST = <int64_t>(<uint64_t>1 << 63)

@@ -8,10 +8,8 @@
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from flinkish._core.state.rows cimport Table
-from flinkish._core.timers.batches cimport TimerColumns
-from flinkish._core.timers.timers cimport Timers
-from flinkish._core.windows.panes.panes cimport Panes
+from flinkish._core.state.table cimport Table
+from flinkish._core.timers.timers cimport TimerColumns, Timers
 
 # Poll the timers due at `until`, as table_poll_timer does one by one.  0 or an errno; `out` is
 # the caller's to release either way.

@@ -2,24 +2,8 @@
 
 from libc.string cimport memcpy, memset
 
-from flinkish._core.windows.panes.row_order cimport pair_place, pair_row, row_pair, sort_pairs
-from flinkish._core.state.rows cimport row_at, table_add_timer, table_touch
-from flinkish._core.timers.batches cimport timer_columns_release, timers_poll_due
-from flinkish._core.windows.panes.accumulators cimport RECORD_WORDS, record_merge
-from flinkish._core.windows.panes.output cimport Fired, fired_push, fired_record, fired_sift
-from flinkish._core.windows.panes.panes cimport (
-    CLEANUP,
-    FIRE,
-    fetch_blocks,
-    forget_block,
-    forget_blocks,
-    merge_time,
-    panes_forget_near,
-    panes_reserve_pairs,
-    window_has_elements,
-    window_record,
-)
-from flinkish._core.windows.panes.shapes cimport SHAPE_LIMIT, pane_of, window_begin
+from flinkish._core.state.table cimport row_at, table_add_timer, table_touch
+from flinkish._core.timers.timers cimport timer_columns_release, timers_poll_due
 
 cdef enum:
     RUN = 64           # windows put together at once

@@ -4,12 +4,10 @@ cimport cython
 from libc.errno cimport EOVERFLOW
 from libc.string cimport memset
 
-from flinkish._core.memory.segment cimport segment_init, segment_release, segment_reserve
-from flinkish._core.memory.node_heap cimport prefetch
-from flinkish._core.windows.panes.accumulators cimport NO_GROUP
+from flinkish._core.memory.segment cimport prefetch, segment_init, segment_release, segment_reserve
 
 cdef enum:
-    BLOCK = 32         # rows whose slots are asked for at once
+    PROBES = 32        # rows whose slots are asked for at once
     FEWEST = 1024      # slots
     MOST = 1 << 30     # groups
 
@@ -89,7 +87,7 @@ cdef int groups_begin(Groups* groups) noexcept nogil:
     groups.count = 0
     status = resize(groups, slots)
     if status == 0:
-        status = reserve(groups, BLOCK + 1)
+        status = reserve(groups, PROBES + 1)
     if status == 0:
         groups.count = 1
         memset(groups.records.base, 0, groups.stride)
@@ -98,14 +96,14 @@ cdef int groups_begin(Groups* groups) noexcept nogil:
 
 cdef int groups_find(Groups* groups, const uint32_t* rows, const int64_t* panes,
                      const char* skip, uint32_t count, uint32_t first, uint32_t* out) noexcept nogil:
-    cdef uint64_t[BLOCK] hashes
+    cdef uint64_t[PROBES] hashes
     cdef GroupSlot* index
     cdef uint64_t mask, at
     cdef uint32_t start = 0, size, i, group
     cdef int status
     while start < count:
-        size = min(count - start, <uint32_t>BLOCK)
-        status = reserve(groups, <uint64_t>groups.count + BLOCK)
+        size = min(count - start, <uint32_t>PROBES)
+        status = reserve(groups, <uint64_t>groups.count + PROBES)
         if status != 0:
             return status
         index = <GroupSlot*>groups.index.base

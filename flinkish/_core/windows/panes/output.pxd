@@ -6,7 +6,7 @@
 from libc.stdint cimport int64_t, uint32_t
 
 from flinkish._core.memory.segment cimport Segment
-from flinkish._core.state.rows cimport Ids
+from flinkish._core.state.table cimport Ids
 
 cdef struct Fired:
     Segment rows                 # uint32

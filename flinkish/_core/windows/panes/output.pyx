@@ -5,7 +5,6 @@ from libc.string cimport memcpy, memmove
 import numpy as np
 
 from flinkish._core.memory.segment cimport segment_init, segment_release, segment_reserve
-from flinkish._core.windows.panes.accumulators cimport record_elements
 
 
 cdef void fired_init(Fired* fired, uint32_t stride) noexcept nogil:

@@ -22,11 +22,7 @@
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from flinkish._core.memory.segment cimport Segment, segment_reserve
-from flinkish._core.state.rows cimport Table
-from flinkish._core.windows.panes.accumulators cimport Layout, WordColumn
-from flinkish._core.windows.panes.groups cimport Groups
-from flinkish._core.windows.panes.output cimport Fired
-from flinkish._core.windows.panes.shapes cimport Shape
+from flinkish._core.state.table cimport Table
 
 cdef enum:
     FIRE = 0                     # services of timers

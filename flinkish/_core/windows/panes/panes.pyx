@@ -4,40 +4,13 @@ from libc.errno cimport EBADMSG, EINVAL
 from libc.stdint cimport INT64_MAX
 from libc.string cimport memset
 
-from flinkish._core.memory.node_heap cimport prefetch
-from flinkish._core.windows.panes.row_order cimport pair_place, row_pair, sort_pairs
-from flinkish._core.memory.slab cimport slab_holds
-from flinkish._core.state.entries cimport (
-    hash_entry,
-    table_append,
-    table_fetch_entry,
-    table_find_hashed,
-    table_remove_entry,
+from flinkish._core.memory.segment cimport prefetch, slab_holds
+from flinkish._core.state.table cimport (
+    NO_ROW, Cell, Entry, cell_at, chain_next, chain_tail, entry_at, hash_entry, row_at,
+    table_add_timer, table_append, table_fetch_entry, table_find_hashed, table_remove_entry,
     table_touch_entry,
 )
-from flinkish._core.state.rows cimport (
-    NO_ROW,
-    Cell,
-    Entry,
-    cell_at,
-    chain_next,
-    chain_tail,
-    entry_at,
-    row_at,
-    table_add_timer,
-)
 from flinkish._core.values.values cimport TAG_BYTES, TAG_CHAIN, TAG_EMPTY, TAG_INT, bytes_of
-from flinkish._core.windows.panes.accumulators cimport record_add, record_elements, record_merge
-from flinkish._core.windows.panes.groups cimport GroupName, group_name, group_record
-from flinkish._core.windows.panes.output cimport fired_push
-from flinkish._core.windows.panes.shapes cimport (
-    cleanup_time,
-    due_end,
-    first_end,
-    last_end,
-    pane_of,
-    window_begin,
-)
 
 cdef enum:
     AHEAD = 24  # groups whose memory is asked for at once

@@ -19,9 +19,7 @@
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from flinkish._core.memory.segment cimport Segment
-from flinkish._core.state.rows cimport Table
-from flinkish._core.windows.panes.accumulators cimport Layout, WordColumn
-from flinkish._core.windows.panes.output cimport Fired
+from flinkish._core.state.table cimport Table
 
 cdef struct Session:             # what an entry's value begins with; the record follows
     int64_t begin

@@ -4,27 +4,14 @@ from libc.errno cimport EBADMSG, EINVAL
 from libc.stdint cimport INT64_MAX
 from libc.string cimport memcpy
 
-from flinkish._core.memory.slab cimport slab_holds
-from flinkish._core.state.entries cimport table_append, table_remove_entry, table_touch_entry
-from flinkish._core.state.rows cimport (
-    NO_ROW,
-    Cell,
-    Entry,
-    cell_at,
-    chain_next,
-    chain_tail,
-    entry_at,
-    ids_push,
-    row_at,
-    table_add_timer,
-    table_poll_timer,
+from flinkish._core.memory.segment cimport slab_holds
+from flinkish._core.state.table cimport (
+    NO_ROW, Cell, Entry, cell_at, chain_next, chain_tail, entry_at, ids_push, row_at,
+    table_add_timer, table_append, table_poll_timer, table_remove_entry, table_touch_entry,
 )
 from flinkish._core.windows.time_window cimport later
 from flinkish._core.timers.timers cimport Timer
 from flinkish._core.values.values cimport TAG_BYTES, TAG_CHAIN, TAG_EMPTY
-from flinkish._core.windows.panes.accumulators cimport record_add, record_merge
-from flinkish._core.windows.panes.output cimport fired_push
-from flinkish._core.windows.panes.panes cimport CLEANUP, FIRE
 
 
 cdef inline Session* session_at(Sessions* sessions, uint32_t entry) noexcept nogil:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark import TaskContext
 
-from flinkish._core.state.key_gather import gather_keys
+from flinkish._core.state.key_rows import gather_keys
 from flinkish._core.values.codec import unpack_payload
 from flinkish.common.notes import add_note, spell_out_notes
 from flinkish.operators.vector_window import FiredWindows, VectorWindow

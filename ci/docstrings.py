@@ -1,9 +1,8 @@
 """The docstrings of the API reference: a Griffe extension that mkdocs.yml names.
 
 Griffe reads sources and stubs and imports nothing; the docstrings of a compiled module are in
-neither, so they are taken from the installed wheel.  A method "as declared" gets the docstring of
-the class that declares it.  Of a room's own docstring the reference has the first paragraph: the
-rest is for maintainers of the room.
+neither, so they are taken from the installed wheel.  Of a room's own docstring the reference has
+the first paragraph: the rest is for maintainers of the room.
 """
 
 import importlib
@@ -11,8 +10,6 @@ import inspect
 from typing import Any
 
 import griffe
-
-DECLARED = "As declared"
 
 
 class Docstrings(griffe.Extension):
@@ -23,7 +20,6 @@ class Docstrings(griffe.Extension):
         if pkg.path != "flinkish":
             return
         compile_room(pkg["_core"])
-        declare(pkg)
         for room in pkg.modules.values():
             if room.docstring is not None:
                 room.docstring.value = room.docstring.value.split("\n\n")[0]
@@ -46,22 +42,6 @@ def fill(stub: griffe.Object, compiled: object) -> None:
             member.docstring = griffe.Docstring(text, parent=member)
         if member.is_class:
             fill(member, found)
-
-
-def declare(parent: griffe.Object) -> None:
-    """Put docstrings of base classes in the place of ``As declared``."""
-    for name, member in parent.members.items():
-        if member.is_alias:
-            continue
-        text = member.docstring.value if member.docstring is not None else ""
-        if parent.is_class and text.startswith(DECLARED):
-            bases = (base.members[name] for base in parent.mro() if name in base.members)
-            told = (base.docstring.value for base in bases if base.docstring is not None)
-            declared = next((base for base in told if not base.startswith(DECLARED)), "")
-            member.docstring.value = (
-                f"{declared}\n\n{text.removeprefix(DECLARED).lstrip('.:;, ')}".strip()
-            )
-        declare(member)
 
 
 def docstring(name: str, found: Any) -> str:

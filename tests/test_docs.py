@@ -16,6 +16,7 @@ HARD = {
     r"\bin vain\b": "say what did not happen",
     r"\b[Nn]obody's promise\b": "name who does not promise it",
     r"\b[Uu]tili[sz]e|\b[Ll]everage\b": "write use",
+    r"\b[Aa]s declared\b": "say what the method does",
     r"\b(?:of course|obviously)\b": "leave it out",
 }
 # In pages alone, as yet.
@@ -23,7 +24,6 @@ HARD_IN_PAGES = HARD | {
     r"(?<!left )\bbehind\b": "write after, before or below: behind is for places",
     r"\b[Ww]hoever\b": "name the actor: the caller, the worker, the I/O thread",
     r"(?:^|[.;:] |\bfor |\bthat )[Ww]ho (?!may connect)[a-z]+s\b(?!.*\?)": "name the actor",
-    r"\b[Aa]s declared\b": "say what the method does",
 }
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
 

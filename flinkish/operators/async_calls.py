@@ -130,11 +130,11 @@ class CallFuture(ResultFuture):
 
     @property
     def attempt(self) -> int:
-        """As declared."""
+        """The number of this attempt, from 1 on."""
         return self._attempt
 
     def complete(self, results: Iterable[Any] | Callable[[], Iterable[Any]]) -> bool:
-        """As declared."""
+        """End the call with these results; False if it has ended before."""
         if callable(results):
             return self._arrivals.arrive(self._call, self._handle, None, results)
         try:
@@ -144,7 +144,7 @@ class CallFuture(ResultFuture):
         return self._arrivals.arrive(self._call, self._handle, None, values)
 
     def complete_exceptionally(self, error: Any) -> bool:
-        """As declared."""
+        """End the call with an error; False if it has ended before."""
         if not isinstance(error, BaseException):
             error = ArgumentTypeError(
                 f"{self._name} was completed exceptionally with {shortened(error)}, which is no "

@@ -91,7 +91,10 @@ class CoroutineInvoker(Invoker):
         return [one async for one in self._generator(value)]
 
     def open(self, context: RuntimeContext, arrivals: Arrivals, capacity: int) -> None:
-        """As declared; no more than ``capacity`` calls run at once, the others wait for them."""
+        """Start the event loop.
+
+        At most ``capacity`` calls run at once, the others wait for them.
+        """
         self._limit = capacity
         super().open(context, arrivals, capacity)
 
@@ -103,11 +106,14 @@ class CoroutineInvoker(Invoker):
             self._on_loop().call(self._wake)
 
     def cancel(self, call: AsyncCall) -> None:
-        """As declared."""
+        """Cancel the coroutine of a call."""
         self._on_loop().call(self._cancel, call)
 
     def close(self, calls: Iterable[AsyncCall]) -> None:
-        """As declared; calls that go on in spite of it are left behind, with a warning."""
+        """Cancel the coroutines of these calls and end the loop.
+
+        One that does not end is left, with a warning.
+        """
         try:
             loop = self._loop
             left = 0 if loop is None else loop.run(self._stop(list(calls)), 2 * PATIENCE)

@@ -139,11 +139,14 @@ class CallbackInvoker(Invoker):
     """Calls a function that gets a `ResultFuture`, on the operator's thread (Flink: D.8)."""
 
     def start(self, call: AsyncCall) -> None:
-        """As declared; what the function raises itself goes on to the caller."""
+        """Call the function with a `ResultFuture`.
+
+        What the function raises itself goes on to the caller.
+        """
         self.method(call.value, CallFuture(self.arrivals, call, call.handle, self.name))
 
     def time_out(self, call: AsyncCall, handle: int) -> None:
-        """As declared; ``timeout`` gets a `ResultFuture`, too."""
+        """Call ``timeout`` with a `ResultFuture`."""
         future = CallFuture(self.arrivals, call, handle, self._timeout_name())
         times_out = getattr(self.function, "timeout", None)
         if callable(times_out):
@@ -158,12 +161,12 @@ class ThreadInvoker(Invoker):
     _pool: ThreadPool
 
     def open(self, context: RuntimeContext, arrivals: Arrivals, capacity: int) -> None:
-        """As declared."""
+        """Make the threads, at most ``capacity``."""
         self._pool = ThreadPool(min(capacity, MAX_THREADS), f"{self.name}-{id(self):x}")
         super().open(context, arrivals, capacity)
 
     def start(self, call: AsyncCall) -> None:
-        """As declared."""
+        """Have a thread call the function."""
         handle = call.handle
         self._pool.submit(lambda: self._run(call, handle))
 
@@ -191,7 +194,7 @@ class ThreadInvoker(Invoker):
         )
 
     def close(self, calls: Iterable[AsyncCall]) -> None:
-        """As declared; a call that hangs keeps its thread, which ends with the process."""
+        """End the threads; one whose call hangs ends with the process."""
         pool = getattr(self, "_pool", None)
         if pool is not None:
             pool.close()

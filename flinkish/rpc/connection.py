@@ -217,7 +217,7 @@ class Connection(Inflow):
         )
 
     def closed(self) -> RpcError:
-        """As declared."""
+        """The error for calls after the connection's end."""
         if self._handshake is None:
             return self._lost("the other side closed it")
         hint = "it may want TLS" if self._tls is None else "it may not use TLS"

@@ -98,7 +98,7 @@ class Inflow(Outflow):
             self._failed(error)
 
     def read_large(self) -> None:
-        """As declared."""
+        """Read a large frame into the buffer of the cutter."""
         try:
             size = self._sock.recv_into(self._cutter)
         except BlockingIOError:
@@ -107,12 +107,12 @@ class Inflow(Outflow):
         self._cutter.filled(size, self._sink)
 
     def take_control(self) -> None:
-        """As declared."""
+        """Handle the frames that are not calls or replies."""
         for kind, call, payload in self._cutter.take_control():
             self._on_control(kind, call, payload)
 
     def fail_later(self, error: Exception | None) -> None:
-        """As declared."""
+        """Have the I/O thread end the connection with this error."""
         reason = error or ConnectionError("it was ended while it was read")
         self._io.post(partial(self._failed, reason))
 

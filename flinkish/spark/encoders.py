@@ -38,7 +38,10 @@ class RowEncoder:
         self._time_zone = time_zone
 
     def encode(self, values: list[Any]) -> pa.RecordBatch:
-        """As declared; SchemaMismatchError shows the value that does not fit."""
+        """A batch with a row for each value.
+
+        SchemaMismatchError shows the value that does not fit.
+        """
         try:
             if self._convert is not None:
                 values = [self._convert(value) for value in values]
@@ -61,7 +64,7 @@ class StructEncoder:
         self._index = index
 
     def encode(self, values: list[Any]) -> pa.RecordBatch:
-        """As declared."""
+        """A batch with a row for each value, its struct taken apart into columns."""
         return struct_columns(self._columns, self._index, self._rows.encode(values))
 
 

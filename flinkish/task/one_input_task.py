@@ -47,7 +47,7 @@ class _OneInputProcessor:
         self._source = source
 
     def process_input(self) -> InputStatus:
-        """As declared."""
+        """Hand the next element to the operator."""
         poll, task = self._poll, self._task
         process, may_go_on = task.operator.process_element, task._can_emit_batch
         while True:
@@ -62,7 +62,7 @@ class _OneInputProcessor:
                 return InputStatus.MORE_AVAILABLE
 
     def get_available_future(self) -> Available:
-        """As declared."""
+        """A future that is done when there is something to process."""
         return self._source.get_available_future()
 
 

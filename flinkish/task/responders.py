@@ -100,7 +100,7 @@ class StorageResponder(Declining):
         self._on_saved(checkpoint_id)
 
     def close(self) -> None:
-        """As declared."""
+        """End the thread, after what it was asked before."""
         if self._thread is not None:
             self._thread.shutdown(wait=True)
 

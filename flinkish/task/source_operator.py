@@ -36,23 +36,23 @@ class LegacySourceContext(SourceFunction.SourceContext):
         self._idle = False
 
     def get_checkpoint_lock(self) -> CheckpointLock:
-        """As declared."""
+        """The lock that the source holds while it emits and changes its state."""
         return self._lock
 
     def collect(self, element: object) -> None:
-        """As declared."""
+        """Emit an element without a timestamp."""
         self._emit(StreamRecord(element))
 
     def collect_with_timestamp(self, element: object, timestamp: int) -> None:
-        """As declared."""
+        """Emit an element with its timestamp (ms)."""
         self._emit(StreamRecord(element, timestamp))
 
     def emit_watermark(self, mark: Watermark | int) -> None:
-        """As declared."""
+        """Emit a watermark (ms)."""
         self._emit(mark if isinstance(mark, Watermark) else Watermark(mark))
 
     def mark_as_temporarily_idle(self) -> None:
-        """As declared."""
+        """Say that no element comes for a while, so that others need not wait."""
         with self._lock:
             if not self._idle:
                 self._emit(WatermarkStatus.IDLE)
@@ -102,7 +102,7 @@ class SourceOperator(StreamOperator):
         self.function = function
 
     def setup(self, output: Output, environment: OperatorEnvironment | None = None) -> None:
-        """As declared."""
+        """Say where elements go and what surrounds the operator."""
         super().setup(output, environment)
         self._runtime_context = TaskRuntimeContext(**self.environment.context_settings())
 

@@ -60,7 +60,7 @@ class AnswerEncoder:
         self._failures = self._given = 0
 
     def encode(self, values: list[Answer | Counts]) -> pa.RecordBatch:
-        """As declared; after a Counts there is nothing."""
+        """Answers as columns; a Counts comes last if at all, since nothing follows it."""
         counts = values[-1]
         if isinstance(counts, Counts):
             parts = [*self._parts(values[:-1]), self._count(counts)]

@@ -70,14 +70,14 @@ class AnswerOperator(AsyncWaitOperator):
     # --- life
 
     def setup(self, output: Output, environment: OperatorEnvironment | None = None) -> None:
-        """As declared."""
+        """Say where answers go and what surrounds the operator."""
         super().setup(output, environment)
         self._emitter = _AnswerOutput(output)
         self._metrics = self.environment.metrics
         self._not_own = [*self._metrics.counts()]  # those of the operator
 
     def open(self) -> None:
-        """As declared."""
+        """Open the layers and the function."""
         for layer in self._layers:
             layer.open(self.runtime_context, self._on_free)
         super().open()
@@ -98,7 +98,7 @@ class AnswerOperator(AsyncWaitOperator):
         self.output.emit(StreamRecord(Counts(counts, own)))
 
     def close(self) -> None:
-        """As declared."""
+        """Close the function, then the layers."""
         try:
             super().close()
         finally:
@@ -106,7 +106,7 @@ class AnswerOperator(AsyncWaitOperator):
                 layer.close()
 
     def let_go(self) -> int:
-        """As declared by HoldsElements."""
+        """How many elements are held."""
         return len(self._queue) + len(self._backlog)
 
     # --- rows
@@ -124,7 +124,7 @@ class AnswerOperator(AsyncWaitOperator):
     # --- room
 
     def is_available(self) -> bool:
-        """As declared."""
+        """Whether a row may be taken: there is room for it and a call may start."""
         return super().is_available() and (self._only_capacity or self._may_take())
 
     def _may_take(self) -> bool:
@@ -137,7 +137,7 @@ class AnswerOperator(AsyncWaitOperator):
         return allowed == capacity or len(self._queue) < allowed
 
     def get_available_future(self) -> Future[None]:
-        """As declared."""
+        """A future that is done when a row may be taken."""
         future = super().get_available_future()
         if self._warm_up is not None and not future.done():
             self._look_soon()
@@ -171,7 +171,7 @@ class AnswerBatchOperator(AnswerOperator, AsyncBatchWaitOperator):
     """The same for functions of many rows: a list of rows stands for the row in an Answer."""
 
     def let_go(self) -> int:
-        """As declared by HoldsElements; what is gathered is a batch."""
+        """How many elements are held; what was gathered for a batch goes to the function now."""
         if self._gathering:
             self._is_due = True
             self._refill()

@@ -64,14 +64,14 @@ class PlaneEndpoint(RpcEndpoint, PlaneGateway):
                 gateway.goodbye("the driver has closed it")
 
     def beat(self, beat: Beat) -> Any:
-        """As declared."""
+        """Take in how far a worker is; the reply says what it has to know."""
         reply: BeatReply = self.ledger.beat(beat, monotonic_ms())
         if beat.identity.worker not in self._back:
             self._connect_back(beat.identity.worker)
         return reply
 
     def watch(self) -> Any:
-        """As declared."""
+        """A future that only ends when this endpoint does, by failing: so the worker notices."""
         return Future()
 
     def hurry_all(self) -> None:

@@ -96,15 +96,15 @@ class WorkerEndpoint(RpcEndpoint, WorkerGateway):
         self.schedule_run_async(self._round, self._interval_ms)
 
     def hurry(self) -> None:
-        """As declared."""
+        """Send a heartbeat now."""
         self._plane.beat()
 
     def goodbye(self, reason: str) -> None:
-        """As declared."""
+        """Leave the plane, since it ends."""
         self._plane.give_up(reason)
 
     def watch(self) -> Any:
-        """As declared."""
+        """A future that only ends when this worker does, by failing: so the plane notices."""
         return Future()
 
     def _round(self) -> None:

@@ -52,11 +52,11 @@ class PermitsEndpoint(FencedRpcEndpoint, PermitsGateway):
         self._clock_ns = clock_ns
 
     def lease(self, request: LeaseRequest) -> Any:
-        """As declared."""
+        """Give a worker its share for a while."""
         return self._ledger.lease(request, self._clock_ns())
 
     def leave(self, worker: str, token: int, unused: int) -> None:
-        """As declared."""
+        """Take back what a worker has left of its share."""
         self._ledger.leave(worker, token, unused, self._clock_ns())
 
     def statistics(self) -> Future[LimitStatistics]:

@@ -43,7 +43,7 @@ class LimitLayer:
         self._loop: EventLoopThread | None = None
 
     def open(self, context: RuntimeContext, on_free: Callable[[], object]) -> None:
-        """As declared."""
+        """Begin to lease permits from the driver."""
         gateway = self._limits.gateway()
         loop = event_loop(_nobody)
         task = f"{context.get_index_of_this_subtask()}.{context.get_attempt_number()}"
@@ -58,23 +58,23 @@ class LimitLayer:
         self._loop = loop
 
     def num_waiting(self) -> int:
-        """As declared."""
+        """How many calls wait for a permit."""
         return self._limiter.num_waiting()
 
     def num_saved(self) -> int:
-        """As declared: none ever."""
+        """Results that were kept: a limit keeps none."""
         return 0
 
     async def call(self, function: Callable[[Any], Awaitable[Any]], row: Any) -> Any:
-        """As declared."""
+        """Call the function after a permit was given."""
         return await self._limiter.call(function, row)
 
     def call_blocking(self, function: Callable[[Any], Any], row: Any) -> Any:
-        """As declared."""
+        """Call the function after a permit was given; the thread waits for that."""
         return self._limiter.call_blocking(function, row)
 
     def close(self) -> None:
-        """As declared."""
+        """Give the lease back and end its thread."""
         loop, self._loop = self._loop, None
         if loop is None:
             return

@@ -45,14 +45,14 @@ class LocalGateway:
         self._lock = threading.Lock()
 
     def lease(self, request: LeaseRequest) -> Future[Grant]:
-        """As declared; answered at once."""
+        """A share for a while, given at once by the ledger of this process."""
         answer: Future[Grant] = Future()
         with self._lock:
             answer.set_result(self._ledger.lease(request, self._clock_ns()))
         return answer
 
     def leave(self, worker: str, token: int, unused: int) -> None:
-        """As declared."""
+        """Give back what is left of a share."""
         with self._lock:
             self._ledger.leave(worker, token, unused, self._clock_ns())
 

@@ -108,11 +108,11 @@ class SourceRun(SourceFunction.SourceContext):
     # --- the source's side
 
     def collect(self, element: Any) -> None:
-        """As declared."""
+        """Emit an element without a timestamp."""
         self._emit(element, None)
 
     def collect_with_timestamp(self, element: Any, timestamp: int) -> None:
-        """As declared."""
+        """Emit an element with its timestamp (ms)."""
         self._emit(element, check_timestamp(timestamp))
 
     def emit_watermark(self, mark: Watermark | int) -> None:
@@ -122,7 +122,7 @@ class SourceRun(SourceFunction.SourceContext):
         """Nothing, as for watermarks."""
 
     def get_checkpoint_lock(self) -> CheckpointLock:
-        """As declared."""
+        """The lock that the source holds while it emits and changes its state."""
         return self._lock
 
     def _emit(self, value: Any, timestamp: int | None) -> None:

@@ -184,13 +184,13 @@ class RowInput:
         self.ended = False
 
     def poll_next(self) -> StreamElement | InputStatus:
-        """As declared."""
+        """The next row, a watermark, or how the input stands."""
         for record in self._left:
             return record
         return self._next_block()
 
     def get_available_future(self) -> Future[None]:
-        """As declared."""
+        """A future that is done when there is something to poll."""
         return self._reader.get_available_future()
 
     def last_row(self) -> tuple[int, Any] | None:

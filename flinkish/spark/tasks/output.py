@@ -82,7 +82,7 @@ class TaskOutput:
     # --- the operator's side
 
     def emit(self, element: StreamElement) -> None:
-        """As declared; all but records end here, for Spark has a watermark of its own."""
+        """Take a record; other elements end here, for Spark has a watermark of its own."""
         if isinstance(element, StreamRecord):
             values = self._main.values
             values.append(element.value)
@@ -92,13 +92,16 @@ class TaskOutput:
                 self._ask()
 
     def emit_side(self, tag: OutputTag, record: StreamRecord) -> None:
-        """As declared; IllegalArgumentError for a tag that the task was not told of."""
+        """Take a record for a side output.
+
+        IllegalArgumentError for a tag that the task was not told of.
+        """
         self.emit_batch(tag, [record.value], [record.timestamp])
 
     def emit_batch(
         self, tag: OutputTag | None, values: list[Any], timestamps: list[int | None]
     ) -> None:
-        """As declared."""
+        """Take many values of one output."""
         lane = self._lanes.get(tag)
         if lane is None:
             known = ", ".join(repr(each) for each in self._lanes if each is not None) or "none"

@@ -88,7 +88,7 @@ class VectorRun(OperatorRun):
         yield from self.take_outputs(phase)
 
     def next_wake_up(self, now: int) -> int | None:
-        """As declared; there is nothing on processing time."""
+        """When Spark must call again, on event time; None if no window is open."""
         event = self._window.engine.next_event_timer()
         return None if event is None else min(event + 1, 2**63 - 1)
 

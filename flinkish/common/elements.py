@@ -125,6 +125,6 @@ class CheckpointBarrier(StreamElement):
 
 @dataclass(frozen=True, slots=True)
 class CancelCheckpointMarker(StreamElement):
-    """There is no checkpoint ``checkpoint_id`` at its sender, so whoever waits for it need not."""
+    """There is no checkpoint ``checkpoint_id`` at its sender, so a task need not wait for it."""
 
     checkpoint_id: int

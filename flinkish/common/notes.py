@@ -28,7 +28,7 @@ def add_note(error: BaseException, note: str) -> None:
 
 
 def spell_out_notes(error: BaseException) -> None:
-    """Put the notes behind the message, where tracebacks do not print them.
+    """Put the notes after the message, where tracebacks do not print them.
 
     Errors that make their text from other things than ``args`` (``OSError`` with an errno) keep
     the text they have.

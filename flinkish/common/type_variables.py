@@ -1,6 +1,6 @@
 """Type variables of classes that PyFlink programs subscribe: ``Trigger[T, TimeWindow]``.
 
-Who leaves the parameters out gets Any for them.
+Without parameters they are Any.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""PyFlink's ``Types`` and the classes behind it."""
+"""PyFlink's ``Types`` and its classes."""
 
 from __future__ import annotations
 

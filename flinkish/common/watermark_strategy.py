@@ -1,4 +1,4 @@
-"""Where event time comes from: timestamps of records, and watermarks behind them."""
+"""Where event time comes from: timestamps of records, and watermarks made of them."""
 
 from __future__ import annotations
 

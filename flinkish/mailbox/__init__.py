@@ -1,4 +1,4 @@
-"""One thread owns the state; whoever wants to touch it sends a mail.
+"""One thread owns the state; any other that wants to touch it sends a mail.
 
 Owns: mailboxes, the loop of the mailbox thread, executors that hand work to it.
 Uses: ``_core``, ``common``, ``metrics``.

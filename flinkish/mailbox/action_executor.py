@@ -43,8 +43,8 @@ class SynchronizedStreamTaskActionExecutor(StreamTaskActionExecutor):
     """Calls while it holds ``lock`` (Flink: A.54).
 
     For tasks with a second thread that touches their state, such as the thread of a legacy
-    source: whoever holds the lock is alone.  Take a re-entrant lock, the default, where a command
-    may call the executor itself.
+    source: the thread that holds the lock is alone.  Take a re-entrant lock, the default, where a
+    command may call the executor itself.
     """
 
     def __init__(self, lock: AbstractContextManager[Any] | None = None) -> None:

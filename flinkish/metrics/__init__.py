@@ -2,7 +2,7 @@
 
 Owns: counters, gauges, meters, distributions, and the groups that name them.
 Uses: ``common``.
-Must not: send anything anywhere; whoever runs an operator takes its snapshots.
+Must not: send anything anywhere; the owner of an operator takes its snapshots.
 """
 
 from typing import TYPE_CHECKING

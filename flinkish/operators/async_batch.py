@@ -3,9 +3,9 @@
 Elements are gathered until there are enough of them, or the first has waited long enough; then
 they are one call, which has one place in the queue.  What holds besides the invariants of
 `async_wait`:
-  B1  Elements that are gathered are part of every snapshot, behind those of the queue.
-  B2  A watermark that comes behind gathered elements waits with them.  It may come later than it
-      did, behind more elements, but never before one that it came behind.
+  B1  Elements that are gathered are part of every snapshot, after those of the queue.
+  B2  A watermark that comes after gathered elements waits with them.  It may come later than it
+      did, after more elements, but never before one that it came after.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class AsyncBatchWaitOperator(AsyncWaitOperator):
 
     ``fn`` is an `AsyncBatchFunction` or an ``async def`` of a list of values.  What it gives need
     not be as long as the batch, so results carry no timestamp (Flink: D.23); watermarks keep
-    behind the results of everything that came before them.
+    after the results of everything that came before them.
 
     A batch has ``batch_size`` elements, fewer when the first of them has waited ``batch_timeout``
     (None: for ever), and at the end of the input.  With ``adaptive`` the size follows what the
@@ -93,7 +93,7 @@ class AsyncBatchWaitOperator(AsyncWaitOperator):
         )
         self._simple = self._simple and not adaptive
         self._gathering: list[StreamRecord] = []
-        self._watermark: Watermark | None = None  # comes behind what is gathered (B2)
+        self._watermark: Watermark | None = None  # comes after what is gathered (B2)
         self._age_timer = 0
         self._is_due = False  # what is gathered has waited long enough, for room now
 

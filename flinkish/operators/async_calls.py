@@ -1,14 +1,14 @@
 """Calls under way, and how their results come back to the thread of the operator.
 
 Invariants:
-  A1  An attempt is known by its handle, which the element queue hands out.  Whoever ends an
+  A1  An attempt is known by its handle, which the element queue hands out.  The thread that ends an
       attempt renews the handle first, on whatever thread: one succeeds, all others are refused.
       So an attempt has one end, be it a result, an error, or the timeout.
   A2  What ended attempts have brought lies in `Arrivals` until the operator's thread settles it:
       it completes the element with the handle that the end got, or starts the next attempt under
       it.  Nobody else has that handle, so nothing can come between.
-  A3  There is a mail under way whenever something lies there: who brings something looks at
-      `_mailed` after it has put it there, and the mail clears that before it takes anything.
+  A3  There is a mail under way whenever something lies there: a thread that brings something looks
+      at `_mailed` after it has put it there, and the mail clears that before it takes anything.
   A4  `AsyncCall.handle` is that of the current attempt.  The operator's thread alone writes it,
       before it hands the call over; the attempt reads it when it starts.
   A5  `AsyncCall.began` is written once: by the operator's thread, or, if that left it None, by who

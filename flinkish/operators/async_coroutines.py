@@ -3,7 +3,7 @@
 A task costs ten times what an `await` does, and many calls never wait: their answer is cached, or
 the value needs none.  So a task makes one call after another, as long as there are some.  The
 first to be started, a turn, is alone: if its calls do not wait, it makes them all.  If one does,
-it keeps the task to its end, and those behind it get others.  Hence
+it keeps the task to its end, and those after it get others.  Hence
 
   T1  a call has its task to itself from its beginning to its end: `asyncio.current_task`, timeouts
       and cancellation are what they are anywhere;
@@ -11,8 +11,8 @@ it keeps the task to its end, and those behind it get others.  Hence
   T3  each call runs in the context (`contextvars`) in which its element was processed, and sees
       nothing of what another one set: where that of the task is not, or no longer, the same, the
       call is made in a copy of its own (`_within`);
-  T4  at most `_limit` calls run at once.  More may be at hand (read ahead): who ends a call takes
-      the next without asking another thread.
+  T4  at most `_limit` calls run at once.  More may be at hand (read ahead): the task that ends a
+      call takes the next without asking another thread.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class CoroutineInvoker(Invoker):
         if self._turn is None and self._inbox and self._running < self._limit:
             turn = self._turn = _Turn()
             turn.task = self._spawn(turn)
-            # It runs behind the first step of the task.
+            # It runs after the first step of the task.
             self._on_loop().loop.call_soon(self._after_step, turn)
 
     def _spawn(self, turn: _Turn | None) -> asyncio.Task[None]:

@@ -67,9 +67,9 @@ class AsyncWaitOperator(StreamOperator):
     then the function's ``timeout`` says what to emit (D.9).  ``retry`` needs a timeout (D.17).
     ``on_failure(value, error, attempts)`` gives the values of an element that failed for good;
     without it, the task fails (D.7).  ``read_ahead`` is how many elements more are taken in, so
-    that who ends a call finds the next at hand: None for half the capacity, 0 for functions that
-    start their calls themselves.  No more calls run for that, and the time of such an element
-    begins with its call, or when it has waited for as long as the timeout is.
+    that a thread that ends a call finds the next at hand: None for half the capacity, 0 for
+    functions that start their calls themselves.  No more calls run for that, and the time of such
+    an element begins with its call, or when it has waited for as long as the timeout is.
 
     Snapshots hold every element that was not emitted; a restore calls the function for them
     again, so calls are at least once, and emissions exactly once.

@@ -165,7 +165,7 @@ class StreamOperator(ABC):
             )
 
     def _require_state(self, what: str) -> None:
-        """Finished is as good as open: a checkpoint may be taken behind the end of the data."""
+        """Finished is as good as open: a checkpoint may be taken after the end of the data."""
         if self.life is not LifeCycle.FINISHED:
             self._require_open(what)
 

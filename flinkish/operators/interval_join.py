@@ -119,7 +119,7 @@ def make_join_engine(
 
 
 def _cell(backend: KeyedStateBackend, name: str, names: Sequence[str] | None) -> int:
-    # Rows are kept by position: whoever restarts with other columns must not take these for those.
+    # Rows are kept by position: a restart with other columns must not take these for those.
     what = "anything" if names is None else f"rows of {', '.join(names)}"
     (cell,) = backend.reconcile([StateDeclaration(name, "elements", what, False)])
     return cell
@@ -130,7 +130,7 @@ class IntervalJoinOperator(KeyedTwoInputOperator):
 
     Flink's IntervalJoinOperator.
     ``lower_bound`` and ``upper_bound`` bound right time minus left time; they may be negative and
-    are inclusive unless said otherwise.  Output has the later of the two times.  An element behind
+    are inclusive unless said otherwise.  Output has the later of the two times.  An element before
     the watermark joins nothing: it goes to its side output, or is counted.  Elements are kept
     until the watermark has passed all that could join them.
 

@@ -28,7 +28,7 @@ class KeyedProcessOperator(KeyedEngineOperator):
     element or event-time timer that they came of, and none from a processing-time timer.  A
     watermark fires its timers before it goes on (Flink: B.25).
 
-    Late elements (at or behind the watermark) reach the function like all others, as in Flink.
+    Late elements (at or before the watermark) reach the function like all others, as in Flink.
     """
 
     def __init__(self, function: KeyedProcessFunction) -> None:

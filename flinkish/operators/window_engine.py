@@ -170,7 +170,7 @@ def _contents(
     definition: WindowDefinition, backend: KeyedStateBackend, names: Sequence[str] | None
 ) -> WindowContents:
     keeps = ELEMENTS if definition.evictor is not None else definition.keeps
-    # Whoever restarts with other windows, or other rows in them, must not take these for those:
+    # A restart with other windows, or other rows in them, must not take these for those:
     # the windows are in the type, and so are the fields of rows, which are kept by position.
     what = "anything" if names is None else f"rows of {', '.join(names)}"
     where = "merging " if definition.is_merging else ""

@@ -19,7 +19,7 @@ class DelayedOperation(delayed.DelayedOperation, TimerTask):
 
     - ``try_complete()``: look at the condition; if it holds ``return self.force_complete()``,
       else ``return False``.  Called any number of times.
-    - ``on_complete()``: what to do then.  Called exactly once, whoever completes it.
+    - ``on_complete()``: what to do then.  Called exactly once, whichever thread completes it.
     - ``on_expiration()``: what else to do if it was time that did, after ``on_complete``.
 
     and need not be afraid of threads: of one operation none of these runs beside another, but

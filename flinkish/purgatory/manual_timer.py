@@ -48,7 +48,7 @@ class ManualTimer(Timer):
         return self._statistics(0)
 
     def _wake(self) -> None:
-        """An earlier add changes nothing for who moves the clock."""
+        """An earlier add changes nothing for the code that moves the clock."""
 
     def _hand_over(self, due: DueTasks) -> bool:
         self._expired += len(due)

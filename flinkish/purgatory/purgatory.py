@@ -123,7 +123,7 @@ class DelayedOperationPurgatory(watch_lists.WatchLists, CompletesLater):
     def shutdown(self) -> None:
         """Refuse operations from now on, and complete those that are watched.
 
-        Their `on_complete` runs here, so that whoever waits for one gets an answer, and not
+        Their `on_complete` runs here, so that a caller that waits for one gets an answer, and not
         their `on_expiration`.  (Kafka: P.11, where they are forgotten, and later ones too.)
         """
         watched = self._close_watches()

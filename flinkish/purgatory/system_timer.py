@@ -215,7 +215,7 @@ class SystemTimer(Timer):
         """A runner has returned, or never ran: its executor has dropped it.
 
         Then this is called by `Executor.shutdown`, which holds a lock that `submit` wants, so the
-        next runner is sent by whoever drives the timer.
+        next runner is sent by the thread that drives the timer.
         """
         if not job.cancelled() and job.exception() is None:
             return

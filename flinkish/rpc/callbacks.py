@@ -6,7 +6,7 @@ Invariants:
         nor sleeps without having been woken.  So a callback may wait for whatever another one
         brings about.
     C3  ``_free`` counts the workers that do not wait within a callback.  ``put`` starts one when
-        there is none, and so does a worker that is about to wait and leaves callbacks behind.
+        there is none, and so does a worker that is about to wait and has callbacks left.
         Surplus workers, and those that have had nothing to do for a while, end.
     C4  A forked child has none of the workers: it begins anew, without what was left to call.
 

@@ -2,8 +2,8 @@
 
 Invariants:
     N1  ``inflow`` says who reads the socket, ``outflow`` who writes it.
-    N2  It ends once, on the I/O thread: ``_end``.  Whoever waits for credit wakes up then, and
-        the handler hears of it.
+    N2  It ends once, on the I/O thread: ``_end``.  A thread that waits for credit wakes up then,
+        and the handler hears of it.
     N3  The descriptor is closed by the last who uses it: by ``_end``, or by the flusher that runs
         meanwhile, so that no write ever goes to somebody else's descriptor of the same number.
 """
@@ -51,7 +51,7 @@ class ConnectionOwner(Protocol):
     window: int
 
     def authenticated(self, connection: Connection) -> FrameSink:
-        """The peer has proved itself; who takes its frames."""
+        """The peer has proved itself; the sink for its frames."""
 
     def connected(self, connection: Connection) -> None:
         """Frames can be sent from here on."""
@@ -64,7 +64,7 @@ class Connection(Inflow):
     """A connection to a peer that has proved itself; ``send`` and ``flush`` of FrameBuffer.
 
     Threading: ``send``, ``flush``, ``consumed`` and ``close`` are for all threads; none of them
-    blocks, except that a request (TELL, ASK) waits while the receiver is behind.
+    blocks, except that a request (TELL, ASK) waits while the receiver lags.
 
     Ordering: frames arrive in the order of their ``send`` calls, each once, or not at all when
     the connection ends before.  Nothing is ever sent again.

@@ -270,7 +270,7 @@ class RpcEndpoint(RpcGateway):
         return resource
 
     def unregister_resource(self, resource: Closeable) -> bool:
-        """Whoever calls this closes it; whether it was registered."""
+        """Take it out, for the caller to close; whether it was registered."""
         if self._resources is None or resource not in self._resources:
             return False
         self._resources.remove(resource)

@@ -2,7 +2,7 @@
 
 These are the functions that a ``ScheduledExecutor`` was given, and decoders of results.  Such a
 function may block for as long as it likes.  So it runs neither on the timer thread, which ends the
-asks of the service, nor on the I/O thread, nor behind another one, as long as threads are left.
+asks of the service, nor on the I/O thread, nor after another one, as long as threads are left.
 
 Invariants:
     S1  A function that is due begins at once if a thread is idle or fewer than ``MOST`` run.

@@ -1,4 +1,4 @@
-"""The handshake: who is there, which protocol do we speak, and do both know the secret.
+"""The handshake: the names of both, the protocol they speak, and the proof of the secret.
 
 The side that dials sends HELLO, gets CHALLENGE, sends PROOF, gets WELCOME.  HELLO and CHALLENGE
 introduce the two sides, with a nonce each, and HELLO says which address was dialled.  A proof is
@@ -8,10 +8,10 @@ introduce the two sides, with a nonce each, and HELLO says which address was dia
 with a key made of the shared secret.  So it holds for these two nonces, for everything that was
 said before it (nobody can change a name, a version or a limit on the way), for one role (what the
 other side sent cannot be sent back to it), and, over TLS, for the certificates of this channel:
-whoever sits in between has another one.  The listener refuses a caller that dialled an address that
-is not its own: whoever took over the address of a dead service cannot pass its callers on to a live
-one.  The side that dials proves first, so that a stranger who knocks learns nothing that depends on
-the secret.
+a process in between has another one.  The listener refuses a caller that dialled an address that
+is not its own: a process that took over the address of a dead service cannot pass its callers on
+to a live one.  The side that dials proves first, so that a stranger who knocks learns nothing that
+depends on the secret.
 
 The same HMAC with two other roles makes the keys of the records that follow
 (``wire_records.pxd``), one for each direction: without the secret nobody can make a record of this

@@ -1,4 +1,4 @@
-"""The way into a connection: who reads its socket, and what becomes of the bytes.
+"""The way into a connection: which thread reads its socket, and what becomes of the bytes.
 
 Invariants:
     N1  The socket is read by the I/O thread, or by who has borrowed the ``reading``; never by two

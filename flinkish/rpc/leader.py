@@ -1,8 +1,8 @@
 """Who leads: hooks for contenders, and two ways to choose one.
 
 Electing leaders is not this package's business; giving the elected one a fencing token is.  A
-contender gets a token with its leadership, makes its FencedRpcEndpoint with it, and whoever still
-holds an older one is refused (Flink: E.26).
+contender gets a token with its leadership, makes its FencedRpcEndpoint with it, and a process that
+still holds an older one is refused (Flink: E.26).
 """
 
 from __future__ import annotations
@@ -126,8 +126,8 @@ class SingleLeaderElection(LeaderElection):
 class FileLeaderElection(LeaderElection):
     """Contenders that share a directory, on one host or a file system with ``flock``.
 
-    The token is an epoch: an int that only grows.  Epoch n is the file ``epoch-n``; whoever makes
-    it leads, and only one can.  Invariants:
+    The token is an epoch: an int that only grows.  Epoch n is the file ``epoch-n``; the process
+    that makes it leads, and only one can.  Invariants:
 
         L1  A file appears under its name whole, locked by its maker and on disk (a link is made
             to it when it is), before leadership is granted.  No epoch is given twice, not even

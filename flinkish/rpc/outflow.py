@@ -1,4 +1,4 @@
-"""The way out of a connection: who writes to its socket, and when.
+"""The way out of a connection: which thread writes to its socket, and when.
 
 Invariants:
     O1  The socket is written by the flusher of the buffer (``frame_buffer.pxd``): mostly the

@@ -89,7 +89,7 @@ class Remote:
     def __init__(self, service: RpcService) -> None:
         self._service = service
         self._sessions: dict[Connection, Session] = {}
-        self._held: dict[Session, int] = {}  # bytes of requests behind the links of each
+        self._held: dict[Session, int] = {}  # bytes of requests that the links of each hold
         self._links: dict[tuple[Session, Inbox, str, bytes | None], int] = {}
         self._lock = threading.Lock()
 

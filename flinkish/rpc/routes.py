@@ -85,7 +85,7 @@ class Routes:
         del self._dialers[address]
         try:
             self._reached(address, sock, unix)
-        except Exception as error:  # it is gone again, or memory is: whoever waits must hear of it
+        except Exception as error:  # it is gone again, or memory is: those that wait must hear it
             sock.close()
             host, port = address
             why = f"{host}:{port} was reached, and no connection could be made of it: {error}"
@@ -118,7 +118,7 @@ class Routes:
                 settle(future, None, error)
 
     def cancel(self, error: RpcError) -> None:
-        """Dial no more; whoever waits for a dial gets this error."""
+        """Dial no more; the threads that wait for a dial get this error."""
         for dialer in list(self._dialers.values()):
             dialer.cancel(error)
 

@@ -226,7 +226,7 @@ class RpcService:
         self._dispatcher.release(inbox.name)
 
     def endpoint_of(self, inbox: Inbox) -> Any:
-        """The endpoint behind an inbox; RecipientUnreachableError when it has ended."""
+        """The endpoint of an inbox; RecipientUnreachableError when it has ended."""
         if inbox.target is None:
             raise words.unreachable(inbox, "a function")
         return inbox.target

@@ -1,10 +1,11 @@
 """Those that have connected and not proved themselves yet: how many, how long, and what is logged.
 
-Whoever has connected holds one of ``STRANGERS`` places, those of unix sockets apart from those of
-TCP.  When all are taken, the next one gets the place of another: of the source that holds most of
-them, the one whose time is over for longest.  Who has said nothing yet has little time, since the
-side that dials speaks first, and who has said something has as much as a handshake needs.  As long
-as nobody's time is over, nobody else is accepted: in a storm the others wait in the kernel's queue.
+A peer that has connected holds one of ``STRANGERS`` places, those of unix sockets apart from those
+of TCP.  When all are taken, the next one gets the place of another: of the source that holds most
+of them, the one whose time is over for longest.  One that has said nothing yet has little time,
+since the side that dials speaks first, and who has said something has as much as a handshake
+needs.  As long as nobody's time is over, nobody else is accepted: in a storm the others wait in
+the kernel's queue.
 """
 
 from __future__ import annotations

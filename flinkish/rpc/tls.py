@@ -1,6 +1,6 @@
 """Encryption: TLS 1.3 with certificates on both sides.
 
-A certificate is a card of membership: whoever shows one that the common authority (``ca``) has
+A certificate is a card of membership: a peer that shows one that the common authority (``ca``) has
 signed belongs to the application.  Host names are not compared, since workers run anywhere; so the
 authority should be the application's own.  Files are read when a service starts: to rotate keys,
 replace the files and restart, one service after the other while ``ca`` holds both authorities.

@@ -1,8 +1,8 @@
 """The thread that does the arithmetic of TLS handshakes, so that strangers hold up nobody.
 
 A handshake costs a good part of a millisecond, mostly without the GIL, and anybody may ask for one.
-Here they wait for each other, in the order in which they came; who has a connection already waits
-for none of them.  The places of strangers bound how many wait (``strangers.py``).
+Here they wait for each other, in the order in which they came; a peer that has a connection
+already waits for none of them.  The places of strangers bound how many wait (``strangers.py``).
 
 Invariants:
     H1  While a step of a session is under way nobody else touches the session: its connection does

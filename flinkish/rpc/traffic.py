@@ -16,7 +16,7 @@ class TransportStatistics:
 
     ``handshakes_refused`` counts strangers that did not prove themselves, ``tells_dropped`` tells
     that were sent and still here when their connection ended, ``credit_waits`` requests that had
-    to wait for a receiver that was behind.
+    to wait for a receiver that lagged.
     """
 
     connections: int

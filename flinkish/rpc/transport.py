@@ -1,4 +1,4 @@
-"""The transport of a service: its connections, whoever made them, and how they are made."""
+"""The transport of a service: its connections, of both directions, and how they are made."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Transport:
         heartbeat_interval: silence after which a peer is asked for a sign of life.
         heartbeat_timeout: silence after which a connection is given up.
         connect_timeout: for reaching an address, and again for the handshake.
-        send_timeout: how long a request waits for a receiver that is behind, unless it says.
+        send_timeout: how long a request waits for a receiver that lags, unless it says.
         unix_sockets: whether peers on the same host are reached by these where possible.
 
     Life cycle: nothing happens before ``listen`` or ``dial``; a thread runs until ``close``.  In a
@@ -364,7 +364,7 @@ class Transport:
         self._refusals.flush()
         self._losses.flush()
         now = time.monotonic()
-        # Who was frozen itself has heard nothing; that is not the fault of its peers.
+        # A process that was frozen has heard nothing; that is not the fault of its peers.
         frozen = self._last_beat and now - self._last_beat > 2 * self._beat_seconds
         self._last_beat = now
         for connection in self.connections():

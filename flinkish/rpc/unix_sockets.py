@@ -1,7 +1,7 @@
 """Sockets of the file system, for peers on the same host: cheaper than TCP, and private.
 
 A service that listens on ``HOST:PORT`` also listens on a socket in a directory of its user, under
-a name made of both and of the network namespace.  Whoever dials looks there first.  The directory
+a name made of both and of the network namespace.  A dialler looks there first.  The directory
 must belong to the user and be closed to all others (0700), and both sides ask the kernel who the
 other one is; where anything of this is not so, TCP is used as if there were no such thing.
 """

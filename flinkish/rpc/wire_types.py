@@ -50,7 +50,7 @@ class Opaque:
 
     The codec is registered by :func:`register_codec` in every process, before the gateway is
     defined.  What it decodes comes from the wire: a codec that can be made to run code by its
-    bytes, as pickle can, gives that power to whoever holds the secret of the service.
+    bytes, as pickle can, gives that power to every holder of the service's secret.
     """
 
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from flinkish.spark.calls.context import idempotency_key
     from flinkish.spark.control_plane import ControlPlane
     from flinkish.spark.explained import explain_error
+    from flinkish.spark.keyed.observed import statistics
     from flinkish.spark.keyed.plan import StateSettings
     from flinkish.spark.limits import Adaptive, Concurrency, Rate
-    from flinkish.spark.observed import statistics
     from flinkish.spark.session import SETTINGS, configure
     from flinkish.spark.sources.source import register_source
     from flinkish.spark.streams.asynchronous import AsyncDataStream
@@ -50,7 +50,7 @@ else:
             "flinkish.spark.streams.data_stream": ("DataStream", "KeyedStream", "ProcessedStream"),
             "flinkish.spark.explained": ("explain_error",),
             "flinkish.spark.limits": ("Adaptive", "Concurrency", "Rate"),
-            "flinkish.spark.observed": ("statistics",),
+            "flinkish.spark.keyed.observed": ("statistics",),
             "flinkish.spark.keyed.plan": ("StateSettings",),
             "flinkish.spark.session": ("SETTINGS", "configure"),
             "flinkish.spark.sources.source": ("register_source",),

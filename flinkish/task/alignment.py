@@ -36,7 +36,7 @@ class BarrierAlignment:
     """Collects barriers; sans-I/O.
 
     Methods return what the task is to be given: the barrier once, when the checkpoint is to be
-    taken, which is behind the last barrier, or behind the first if it is unaligned; or
+    taken, which is after the last barrier, or after the first if it is unaligned; or
     AlignmentAborted, if it never will be.
 
     With ``checkpoints_after_finish`` the end of a channel counts as its barrier, else it ends the

@@ -6,7 +6,7 @@ Invariants, under ``_lock``:
   C2  Futures are completed after the lock was given back: their callbacks may call in again.
       Who completes one has taken it out of its place under the lock, so it is done by one thread.
   C3  Both ends may have several waiters, so no waiter can cancel what the others wait for.
-Hence no wake-up is lost: whoever finds nothing gets a future of that same state, and whoever
+Hence no wake-up is lost: a thread that finds nothing gets a future of that same state, and one that
 changes the state completes that very future.
 """
 
@@ -54,7 +54,7 @@ class ElementChannel:
         self._lock = threading.Lock()
         self._elements: deque[StreamElement] = deque()
         self._data_end: InputStatus | None = None  # still to be read
-        self._late: deque[StreamElement] = deque()  # behind it
+        self._late: deque[StreamElement] = deque()  # after it
         self._data_ended = self._ended = False
         self._readable: Future[None] = shared_future()
         self._writable: Future[None] = _READY
@@ -102,9 +102,9 @@ class ElementChannel:
             self._announce(element)
 
     def _put_late(self, element: StreamElement) -> None:
-        """Checkpoints behind the end of the data; they overtake nothing.  Under the lock."""
+        """Checkpoints after the end of the data; they overtake nothing.  Under the lock."""
         if self._ended or not isinstance(element, (CheckpointBarrier, CancelCheckpointMarker)):
-            raise IllegalStateError(f"{element!r} was emitted behind the end of the data")
+            raise IllegalStateError(f"{element!r} was emitted after the end of the data")
         self._late.append(element)
 
     def _announce(self, barrier: CheckpointBarrier) -> None:
@@ -138,7 +138,7 @@ class ElementChannel:
             complete(news, None)
 
     def _poll_end(self) -> StreamElement | InputStatus:
-        """What is behind the elements.  Under the lock."""
+        """What is after the elements.  Under the lock."""
         if self._data_end is not None:
             end, self._data_end = self._data_end, None
             return end
@@ -147,8 +147,8 @@ class ElementChannel:
         return InputStatus.END_OF_INPUT if self._ended else InputStatus.NOTHING_AVAILABLE
 
     def _is_readable(self) -> bool:
-        behind = self._data_end is not None or self._late or self._ended
-        return bool(self._elements or behind)
+        more = self._data_end is not None or self._late or self._ended
+        return bool(self._elements or more)
 
     def _poll(self) -> StreamElement | InputStatus:
         with self._lock:

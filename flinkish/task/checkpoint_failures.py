@@ -42,7 +42,7 @@ class CheckpointFailures:
         detail: str = "",
         cause: BaseException | None = None,
     ) -> None:
-        """Tell whoever asked that this one failed."""
+        """Tell the callers that asked that this one failed."""
         what = "the checkpoint" if checkpoint_id is None else f"checkpoint {checkpoint_id}"
         why = "; ".join(filter(None, [detail, "" if cause is None else str(cause)]))
         error = CheckpointError(

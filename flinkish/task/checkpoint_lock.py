@@ -8,9 +8,9 @@ Invariants:
       thread at most, however quickly a source's loop takes the lock again.  A bare lock is not
       fair: the loop would keep mails out for seconds.
   L3  A thread that holds the lock passes neither gate nor ``before_entry`` again.
-  L4  ``on_error`` has returned before the lock is free.  So whoever takes it next, a checkpoint for
-      instance, knows that the hold before ended in the middle of its work: it may have emitted a
-      record and never come to the state that belongs to it.
+  L4  ``on_error`` has returned before the lock is free.  So the next that takes it, a checkpoint
+      for instance, knows that the hold before ended in the middle of its work: it may have emitted
+      a record and never come to the state that belongs to it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Checkpoints of several tasks of one process.
 
 Invariants, under ``_lock``:
-  K1  A checkpoint is in ``_pending`` from its id's being given until it is disposed; whoever sets
-      ``disposed`` is the one that completes or aborts it, so each future is answered once.
+  K1  A checkpoint is in ``_pending`` from its id's being given until it is disposed; the thread
+      that sets ``disposed`` completes or aborts it, so each future is answered once.
   K2  One thread at a time begins checkpoints (``_triggering``); it looks at the queue again
       when it is done, so that no request is left for which another thread found it busy.
   K3  Tasks are told that a checkpoint was aborted only when it cannot be restored any more: if it
@@ -187,7 +187,7 @@ class CheckpointCoordinator:
         return self._ask(forced=forced)
 
     def trigger_savepoint(self, storage: CheckpointStorage) -> Future[CompletedCheckpoint]:
-        """Take a checkpoint and keep it in ``storage``, whoever waits; tasks are not told (F.8)."""
+        """Take a checkpoint and keep it in ``storage``; tasks are not told (F.8)."""
         return self._ask(forced=True, savepoint=storage)
 
     def _ask(

@@ -79,7 +79,7 @@ class StreamTaskOutput(Protocol):
 
     ``emit`` may come while it is not available, for what one element or timer yields is not cut.
     An output may also have ``emit_side(tag, record)``; ``flush()``, called when the task ends
-    well; ``end_of_data(mode)``, called behind the last element.  Where tasks wait for a final
+    well; ``end_of_data(mode)``, called after the last element.  Where tasks wait for a final
     checkpoint, ``notify_end_of_data(mode)`` is called instead, barriers may follow, and
     ``end_of_data(mode)`` is called when the task ends.
     """

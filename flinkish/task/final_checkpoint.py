@@ -1,4 +1,4 @@
-"""The checkpoint behind the end of all data, for which tasks wait before they end.
+"""The checkpoint after the end of all data, for which tasks wait before they end.
 
 Invariant: ``future`` is done once, and then every task may end: the checkpoint that has the end of
 every task's data is kept, and the tasks have been told of it.  Else it has an error, and they fail.

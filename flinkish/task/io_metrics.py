@@ -49,8 +49,9 @@ class PeriodTimer:
 class PerSecond:
     """How many ms of each second a sum of ns grew by, from 0 to 1000.
 
-    That is the mean since it was read last, but of a second at least: whoever reads sooner gets the
-    same again.  Nothing need run meanwhile, as Flink's updater of metrics does every five seconds.
+    That is the mean since it was read last, but of a second at least: a caller that reads sooner
+    gets the same again.  Nothing need run meanwhile, as Flink's updater of metrics does every five
+    seconds.
 
     Threading: any.
     """

@@ -263,7 +263,7 @@ class Job:
         try:
             while self._run_attempt():
                 pass
-        except BaseException as error:  # a fault of ours: whoever waits must not wait for ever
+        except BaseException as error:  # a fault of ours: a caller must not wait for ever
             _LOG.exception("job %s: its thread failed", self.name)
             self._broken = error
         with self._changed:

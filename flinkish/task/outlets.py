@@ -32,7 +32,7 @@ class Outlets:
     """The output of a task, and its operator if that may be full (Flink: A.45, D.24).
 
     Waiting for the output is back-pressured time.  Waiting for the operator is busy time: the
-    operator is what keeps the task from going on, and whoever looks for the slow task of a job
+    operator is what keeps the task from going on, and a search for the slow task of a job
     looks for the busy one.
 
     Threading: the mailbox thread.

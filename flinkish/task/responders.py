@@ -42,7 +42,7 @@ class CheckpointResponder(Protocol):
 
 @runtime_checkable
 class AwaitsFinalCheckpoint(Protocol):
-    """A responder that may want a checkpoint behind the end of the data."""
+    """A responder that may want a checkpoint after the end of the data."""
 
     def data_ended(self) -> Future[None] | None:
         """The task's data have ended.  It goes on until the future is done; None: it may end."""

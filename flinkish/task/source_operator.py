@@ -19,8 +19,8 @@ __all__ = ["LegacySourceContext", "SourceOperator"]
 class LegacySourceContext(SourceFunction.SourceContext):
     """Emits to the task's output, under the checkpoint lock.
 
-    Whoever emits waits for room first: before the lock is taken, so that checkpoints go through
-    meanwhile, or within it where the caller holds it and has filled the output by then.
+    A thread that emits waits for room first: before the lock is taken, so that checkpoints go
+    through meanwhile, or within it where the caller holds it and has filled the output by then.
 
     Threading: any thread of the source; ``close`` is for all.
     """

@@ -3,7 +3,7 @@
 The source's thread emits under the checkpoint lock, and every mail runs under it, too: so between a
 record and the change of state that belongs to it there is no checkpoint, if the source makes both
 in one hold of the lock.  A hold that an error leaves may have made only one of them: it counts as
-the end of the source before the lock is free, and no checkpoint is taken behind it.  The mailbox
+the end of the source before the lock is free, and no checkpoint is taken after it.  The mailbox
 thread never holds the lock while it waits for the source's thread.
 """
 

@@ -254,7 +254,7 @@ class StreamTask(CheckpointedTask):
             end_of_data(mode)
 
     def _suspend_at_end(self) -> None:
-        """End the loop, behind the final checkpoint if there is one (Flink: A.51)."""
+        """End the loop, after the final checkpoint if there is one (Flink: A.51)."""
         if self._may_end is None:
             self._processor.suspend()
             return

@@ -63,7 +63,7 @@ class KeyGroupRange:
     """The key groups from ``start_key_group`` to ``end_key_group``, both included.
 
     Iterable, in ascending order; ``len`` is the number of key groups.  Only the empty range,
-    which :meth:`of` returns for a start behind the end, may end before it starts.
+    which :meth:`of` returns for a start after the end, may end before it starts.
 
     Raises:
         IllegalArgumentError: a negative start, or an end before it.
@@ -77,7 +77,7 @@ class KeyGroupRange:
         if start < 0 or (end < start and (start, end) != (0, -1)):
             raise IllegalArgumentError(
                 f"the key groups {start} to {end} are no range: the start must not be negative "
-                "or behind the end (KeyGroupRange.of gives an empty range for that)"
+                "or after the end (KeyGroupRange.of gives an empty range for that)"
             )
 
     @classmethod

@@ -28,7 +28,7 @@ class OperatorProcessingTimeService(ProcessingTimeService):
     ``service`` does the work.  ``wrap`` makes of each callback the one that is registered, for
     instance one that hands it to the thread of the task.
 
-    ``shutdown`` ends this share only; the service belongs to whoever made it.
+    ``shutdown`` ends this share only; the service belongs to its maker.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Windows: who belongs to which, when they speak, what they keep.
+"""Windows: which elements they have, when they fire, what they keep.
 
 Owns: window assigners, triggers, evictors, windows and their serializers.
 Uses: ``_core``, ``common``, ``metrics``, ``state``, ``time``.

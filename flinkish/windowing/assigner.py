@@ -20,7 +20,7 @@ __all__ = ["MergingWindowAssigner", "WindowAssigner", "event_time_of"]
 class WindowAssigner(ABC, Generic[T, W]):
     """Says which windows an element belongs to.
 
-    Assigners of time windows carry their numbers, in ms, for whoever computes windows by the
+    Assigners of time windows carry their numbers, in ms, for operators that compute windows by the
     column: ``size``, ``slide``, ``offset``, ``gap``; None where there is no such number.  A
     tumbling window has ``slide == size``; a cumulative one has ``size`` and ``step``.
     """

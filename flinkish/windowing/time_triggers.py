@@ -48,7 +48,7 @@ class EventTimeTrigger(QuietTrigger):
         return True
 
     def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
-        """Wait for the new end, unless it is behind: then the element fires the window."""
+        """Wait for the new end, unless it is past: then the element fires the window."""
         if window.max_timestamp() > ctx.get_current_watermark():
             ctx.register_event_time_timer(window.max_timestamp())
 
@@ -86,7 +86,7 @@ class ProcessingTimeTrigger(QuietTrigger):
         return True
 
     def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
-        """Wait for the new end, unless it is behind."""
+        """Wait for the new end, unless it is past."""
         if window.max_timestamp() > ctx.get_current_processing_time():
             ctx.register_processing_time_timer(window.max_timestamp())
 

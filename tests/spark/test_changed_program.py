@@ -7,13 +7,16 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
+from flinkish.common import Types
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, IllegalStateError
 from flinkish.functions import KeyedCoProcessFunction, KeyedProcessFunction
 from flinkish.spark import ProcessedStream, StateSettings
 from flinkish.state import ValueStateDescriptor
+from flinkish.time import assign_to_key_group
 from tests.spark.kept_checkpoint import IDS, OUT, SCHEMA, Filtered, Kept, process, rows
 from tests.spark.support import GROUPS, Source, by_key, run, timed
 
+MANY = 64  # key groups, of which some have no state
 FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 
 
@@ -57,6 +60,34 @@ def test_a_batch_without_rows_is_compared(spark: SparkSession, tmp_path: Path) -
         run(process(texts, tmp_path / "tables"), tmp_path / "checkpoint")
     found = run(process(source, tmp_path / "tables"), tmp_path / "checkpoint").rows()
     assert {row[:2] for row in found} == {(one, 3) for one in IDS}
+
+
+class Texts(KeyedProcessFunction):
+    """Has the count of `Kept` as a text."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.STRING()))
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        self.count.update("one")
+        yield value.id, 1, "", ""
+
+
+def test_a_state_of_another_type_is_refused_before_it_is_mixed(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Also if only a key group comes that has no state yet."""
+    touched = {assign_to_key_group(one, MANY) for one in IDS}
+    new = next(one for one in range(100) if assign_to_key_group(one, MANY) not in touched)
+    source = filled(spark, tmp_path, max_parallelism=MANY)
+    source.add(rows(3, 3, (new,)))
+    refused = r"StateMigrationError.*'count' was declared as value of Long"
+    changed = process(source, tmp_path / "tables", function=Texts(), max_parallelism=MANY)
+    with pytest.raises(StreamingQueryException, match=refused):
+        run(changed, tmp_path / "checkpoint")
+    again = process(source, tmp_path / "tables", max_parallelism=MANY)
+    found = run(again, tmp_path / "checkpoint").rows()
+    assert {row[:2] for row in found} == {(new, 1)}
 
 
 def test_timers_of_a_batch_without_data_do_not_fire_for_other_keys(

@@ -1,7 +1,7 @@
 # The Arrow C data interface: how columns come in from pyarrow (or any other producer) without
 # its headers.  Layout: https://arrow.apache.org/docs/format/CDataInterface.html
 #
-# Ownership, in one rule: whoever holds a struct with a non-NULL `release` releases it, once.
+# Ownership, in one rule: the code that holds a struct with a non-NULL `release` releases it, once.
 #
 # * A struct inside a PyCapsule belongs to the capsule.  `arrow_schema_of`, `arrow_array_of` and
 #   `arrow_stream_of` only lend it: keep a reference to the capsule while you read, and its

@@ -1,7 +1,7 @@
 # Python values -> Arrow arrays, one loop a type.
 #
 # `build_array` writes the buffers of the common types itself and leaves the rare ones to pyarrow.
-# A value that does not fit is a Refusal, which knows the value's place in the list; whoever
+# A value that does not fit is a Refusal, which knows the value's place in the list; the caller that
 # knows the record turns it into a RecordMismatch.
 
 cdef class Target:

@@ -1,6 +1,6 @@
 # Values of Arrow columns -> Python objects, one loop a type.
 #
-# A `Column` lends what its two Arrow structs contain; whoever owns those keeps them alive.
+# A `Column` lends what its two Arrow structs contain; the owner of those keeps them alive.
 # Buffers may lie at any address (a payload that Spark hands over starts anywhere), so every
 # value is loaded by memcpy.
 

@@ -110,7 +110,7 @@ cdef inline int32_t hash_utf32(const uint32_t* points, int64_t size) noexcept no
     return <int32_t> h
 
 
-# The code point at byte `at` of a UTF-8 text, which is not ASCII; moves `at` behind it.  False
+# The code point at byte `at` of a UTF-8 text, which is not ASCII; moves `at` past it.  False
 # where the text is not UTF-8 (overlong forms, surrogates and cut-off ends included).
 cdef inline bint utf8_code_point(
     const uint8_t* text, int64_t size, int64_t* at, uint32_t* point

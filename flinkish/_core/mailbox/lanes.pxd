@@ -55,7 +55,7 @@ cdef struct MailLanes:
     uint32_t used          # nodes that were ever taken into use
     uint32_t free          # first free node, + 1
     uint32_t last          # the lane of the latest put: a guess, to be checked
-    uint32_t overtakes     # how often urgent mail from behind the batch passed it lately
+    uint32_t overtakes     # how often urgent mail that came after the batch passed it lately
     int64_t count
     uint64_t sequence      # of the next mail; starts at 1
     uint64_t batch_end     # sequence numbers below belong to the batch

@@ -158,7 +158,7 @@ cdef bint lanes_take(MailLanes* lanes, int32_t mode, int64_t priority,
     if lane == NULL:
         return 0
     if lane.kind == KIND_URGENT and _is_late(lanes, lane):
-        # What is queued behind an urgent mail joins the batch with it (Flink: A.15).
+        # What is queued after an urgent mail joins the batch with it (Flink: A.15).
         lanes.batch_end = lanes.sequence
         if lanes.overtakes < BURST:
             lanes.overtakes += 1
@@ -210,7 +210,7 @@ cdef const char* lanes_fault(MailLanes* lanes) noexcept nogil:
             return "a lane with another rank than its head"
         while link != 0:
             if link > lanes.used:
-                return "a link behind the last node"
+                return "a link past the last node"
             node = &_nodes(lanes)[link - 1]
             if node.rank <= before:
                 return "a mail before an earlier one"

@@ -1,4 +1,4 @@
-# The lock of a mailbox: a mutex, an owner, a turn for whoever wants all to himself.
+# The lock of a mailbox: a mutex, an owner, a turn for the thread that wants it all to itself.
 #
 # Invariants (numbered on from those of mailbox.pxd):
 #   Q6  `exclusive` is the thread within run_exclusively, or 0.  All others stay out of the lock's

@@ -23,8 +23,8 @@ cdef uint32_t LOOK = 64    # turns of the loop between two calls of `_look`
 
 # Where Python code begins to run, the interpreter serves signals, and other threads that ask for
 # the GIL.  A default action in C runs none, so the loop does.  Giving the GIL up and taking it
-# back at once would not do: it wakes those who wait for it, in vain, and so often that they never
-# come to ask.
+# back at once would not do: it wakes the threads that wait for it and is gone before they run, so
+# often that they never come to ask.
 cdef object _look = eval("lambda: None")
 
 
@@ -117,7 +117,7 @@ cdef class MailboxLoop:
     def drain(self):
         """Run the mails that are there, also of a quiesced mailbox (A.39).
 
-        Where one raises, those behind it stay in the mailbox; a further call goes on.
+        Where one raises, those after it stay in the mailbox; a further call goes on.
         """
         cdef Mail mail
         self.mailbox._own()

@@ -3,10 +3,11 @@
 # Invariants:
 #   Q1  `lanes`, `objects`, `status`, `awaited` and `exclusive` change under `lock` only.  `lock`
 #       is held for a few instructions: no Python code runs under it, nothing is raised, no memory
-#       of the garbage collector is asked for, and the GIL is not given up.  So whoever waits for
-#       it waits briefly, with the GIL or without one.
+#       of the garbage collector is asked for, and the GIL is not given up.  So a thread that waits
+#       for it waits briefly, with the GIL or without one.
 #   Q2  objects[i] is the mail of node i, or None: C memory holds integers, and the garbage
-#       collector sees every mail.  The reference moves from the list to whoever takes the mail.
+#       collector sees every mail.  The reference moves from the list to the thread that takes the
+#       mail.
 #   Q3  `total` is the number of mails.  It is written under `lock`; the owner may read it without:
 #       a mail that a put has announced to anybody is counted before.
 #   Q4  No wake-up is lost.  The owner, under `lock`, finds no mail that it may take, and before

@@ -141,7 +141,7 @@ class MailboxLoop:
     def drain(self) -> None:
         """Run the mails that are there, also of a quiesced mailbox (A.39).
 
-        Where one raises, those behind it stay in the mailbox; a further call goes on.
+        Where one raises, those after it stay in the mailbox; a further call goes on.
         """
 
     def suspend(self) -> None:
@@ -264,7 +264,7 @@ class MailboxQueue(MailboxLock):
     closed_error: ClassVar[type[Exception]]
 
     def put(self, mail: Mail) -> None:
-        """Put a mail: behind the others, or ahead of those that are not urgent."""
+        """Put a mail: after the others, or ahead of those that are not urgent."""
 
     def put_first(self, mail: Mail) -> None:
         """Put a mail before all others, urgent ones and earlier ``put_first`` included."""
@@ -309,7 +309,7 @@ class MailboxQueue(MailboxLock):
     def adopt(self) -> None:
         """Make the calling thread the owner; not while the owner waits for mail.
 
-        Whoever hands a mailbox over sees to it that only one thread works with it at a time.
+        The code that hands a mailbox over sees to it that only one thread works with it at a time.
         """
 
     def drain(self) -> list[Mail]:

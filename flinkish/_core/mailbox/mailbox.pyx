@@ -103,7 +103,7 @@ cdef class MailboxQueue(MailboxLock):
         return 0
 
     def put(self, mail):
-        """Put a mail: behind the others, or ahead of those that are not urgent."""
+        """Put a mail: after the others, or ahead of those that are not urgent."""
         if not isinstance(mail, Mail):
             raise not_a_mail(mail)
         self.put_mail(mail, KIND_URGENT if (<Mail>mail).option == OPTION_URGENT else KIND_NORMAL)
@@ -247,7 +247,7 @@ cdef class MailboxQueue(MailboxLock):
     def adopt(self):
         """Make the calling thread the owner; not while the owner waits for mail.
 
-        Whoever hands a mailbox over sees to it that only one thread works with it at a time.
+        The code that hands a mailbox over sees to it that only one thread works with it at a time.
         """
         cdef bint parked
         self._enter()

@@ -3,7 +3,7 @@
 # An entry is hash << 32 | id + 1, and 0 when empty.  Open addressing with linear probing; the
 # home of a hash is hash * capacity >> 32, so any capacity will do and hashes ascend through the
 # table: growing walks once through the old and the new one and looks at no id.  Erasing moves
-# the entries behind back, so there are no tombstones.  At most four entries in five are taken.
+# the entries after it back, so there are no tombstones.  At most four entries in five are taken.
 #
 # What an id stands for, and whether two of them are equal, only the caller knows: it walks from
 # set_home to the first empty entry, compares the 32 bits of hash, then what the ids stand for.
@@ -60,7 +60,7 @@ cdef uint32_t set_guess(const Segment* ids, uint32_t hash) noexcept nogil
 # Erase an id: 1, or 0 when a damaged set lacks it.
 cdef bint set_remove(Segment* ids, uint32_t hash, uint32_t id) noexcept nogil
 
-# Erase the entry at an index; entries behind it may move.
+# Erase the entry at an index; entries after it may move.
 cdef void set_erase(Segment* ids, uint32_t at) noexcept nogil
 
 # Erase all; the memory stays.

@@ -6,8 +6,8 @@
 #       there is one; then it makes itself the holder.
 #   O2  It keeps the object until it has the GIL again for good: over several sections, if what the
 #       later ones do was prepared by the earlier ones.
-#   O3  Whoever else reads or writes what the object holds looks first, and looks again after code of
-#       users has run in between, since other threads run there, too.
+#   O3  Any other code that reads or writes what the object holds looks first, and looks again
+#       after code of users has run in between, since other threads run there, too.
 #
 # Looking costs a comparison.  A lock would do no good: two threads that take turns at an object of one
 # operator spoil each other's current key, however well they wait.

@@ -3,7 +3,7 @@
 # Everything that the floor keeps lives in segments and refers to other things by index or
 # offset, never by pointer, so that the same code serves process memory and a mapped file.
 #
-# Ownership: whoever opened a segment releases it, once.  `segment_release` of a zeroed or
+# Ownership: the code that opened a segment releases it, once.  `segment_release` of a zeroed or
 # released segment does nothing.
 #
 # Growth: `segment_reserve` and `segment_grow` may move `base`: fetch pointers again after every
@@ -37,7 +37,8 @@ cdef size_t SEGMENT_LIMIT
 # from 1 MiB on.  0, or an errno: EOVERFLOW past the limit.
 cdef int segment_reserve(Segment* segment, size_t size) noexcept nogil
 
-# The same, but by no more than whole pages need: for who has a share of growth of its own.
+# The same, but by no more than whole pages need: for a caller that has a share of growth of its
+# own.
 cdef int segment_grow(Segment* segment, size_t size) noexcept nogil
 
 # Free or unmap, close the file; the struct is empty afterwards.

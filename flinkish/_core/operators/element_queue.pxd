@@ -2,7 +2,7 @@
 # come out in the order of the queue.  The order is kept by queue_slots.pxd; here are the elements
 # and results, each in a list at its slot's index, and the lock.
 #
-# Whoever renews the handle of an element has the element to itself, since the old handle is
+# The thread that renews the handle of an element has the element to itself, since the old handle is
 # refused from then on: `renew` is the one door to exactly one completion.
 #
 # Threads: every method holds `_lock` while it touches `_order` or the lists; under it nothing is

@@ -33,7 +33,7 @@ cdef class Parker:
 
 cdef enum LockAnswer:
     CIRCLE    # waiting would close a circle of waiting threads
-    LATE      # waited in vain for as long as the operation is patient
+    LATE      # not given, waited for as long as the operation is patient
     HELD      # this thread has the lock
 
 cdef class LockedTask(TimerTask):

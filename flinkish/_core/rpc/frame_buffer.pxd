@@ -1,4 +1,4 @@
-# Frames on their way out: many threads put them in, whoever comes first carries them away.
+# Frames on their way out: many threads put them in, the first that comes carries them away.
 #
 # Invariants:
 #   B1  All fields change under `lock`, except that `outgoing` and `sent` belong to the flusher.
@@ -8,21 +8,22 @@
 #   B3  At most one thread flushes: it set `flushing`, took `pending` for its `outgoing`, and
 #       writes that from `sent` on.  It clears `flushing` under the lock and only when it finds
 #       `pending` empty.  So the bytes of one put come after those of the puts before it, and
-#       what was put is carried away: either by the flusher, who looks again, or by whoever put
-#       it and found nobody.
+#       what was put is carried away: either by the flusher, which looks again, or by the thread
+#       that put it and found nobody.
 #   B4  A put that need not flush at once leaves it to the I/O thread and rings for it; `rung`
 #       says that it has been told and has not come yet, so one ring is enough for many puts.  It
 #       clears `rung` before it looks at `pending`.
 #   B5  `quick` counts flushes by senders since the I/O thread last came or heard from the peer.
 #       The first few are written by their senders at once: that is the shortest way for a call
-#       that waits for its answer.  Whoever sends more meanwhile does not wait for answers, and
-#       pays less when many frames share a system call.
+#       that waits for its answer.  A thread that sends more meanwhile does not wait for answers,
+#       and pays less when many frames share a system call.
 #   B6  Back pressure: `credit` bytes of requests may still be put; a request is taken while it is
 #       positive, whole, and may overdraw it once.  So requests under way are bounded by the
 #       window of the receiver and one frame.  All other kinds are taken always.
 #   B7  Credit is given back by the receiver in batches (`owed`), and not while its own way out
-#       holds more than a window: who sends requests and reads no replies gets no more credit.
-#       Nor are requests carried out meanwhile, whose replies would fill it (`rpc/gate.pxd`).
+#       holds more than a window: a peer that sends requests and reads no replies gets no more
+#       credit.  Nor are requests carried out meanwhile, whose replies would fill it
+#       (`rpc/gate.pxd`).
 #   B8  After `shut` nothing is put.  In a forked child nothing is touched.
 #   B9  After `seal` all that is put goes out in records (`wire_records.pxd`).  What was put before,
 #       `bare` bytes, goes out as it is.  The flusher makes a few records at a time of what it took:
@@ -56,7 +57,7 @@ cdef class FrameBuffer(FrameWriter):
     cdef int64_t credit
     cdef int64_t window            # bytes of requests that we let the peer have under way
     cdef int64_t owed              # bytes consumed here that the peer does not know of
-    cdef readonly Allowance allowance    # the same for who reads: C7
+    cdef readonly Allowance allowance    # the same for the reader: C7
     cdef int64_t largest           # bytes of the largest frame that both sides allow
     cdef unsigned long long put_frames
     cdef unsigned long long put_bytes

@@ -119,7 +119,7 @@ cdef class FrameBuffer(FrameWriter):
     ):
         """Send a frame of the application; ``payload`` is anything with a buffer.
 
-        Requests (TELL, ASK) wait in the calling thread while the receiver is behind, at most
+        Requests (TELL, ASK) wait in the calling thread while the receiver lags, at most
         ``timeout_ms`` ms, or as long as the connection allows when it is -1; all other kinds never
         wait.  With ``flush=False`` somebody must call ``flush`` later.
 
@@ -191,7 +191,7 @@ cdef class FrameBuffer(FrameWriter):
         """Whether a request would be taken now."""
         cdef bint has
         if self._foreign():
-            return True    # as of a shut buffer: whoever puts is told why it is refused
+            return True    # as of a shut buffer: the thread that puts is told why it is refused
         mutex_enter(&self.lock)
         has = self.credit > 0 or self.closed
         pthread_mutex_unlock(&self.lock)

@@ -160,15 +160,15 @@ cdef class FrameWriter:
         return self.filled + self.taken - self.sent > self.ample
 
     cdef bint hold_back(self) except -1:
-        cdef bint behind
+        cdef bint lags
         if self._foreign():
             return False
         mutex_enter(&self.lock)
-        behind = not self.closed and self.is_behind()
-        if behind:
+        lags = not self.closed and self.is_behind()
+        if lags:
             self.relief_due = True
         pthread_mutex_unlock(&self.lock)
-        return behind
+        return lags
 
     cdef int _relieve(self) except -1:
         cdef bint due

@@ -94,7 +94,7 @@ cdef class FrameSink:
     cdef readonly list frames    # of (kind, flags, method, endpoint, call, payload)
     # Take one frame.  Called with the GIL, in the order of the stream; an error ends the stream.
     cdef int accept(self, Frame* frame) except -1
-    # All frames of one piece of the stream were passed: wake whoever got some.
+    # All frames of one piece of the stream were passed: wake the threads that got some.
     cdef int settle(self) except -1
 
 # Bytes of requests that the peer may send: `granted` grows when credit is given back, before the

@@ -39,7 +39,7 @@ class RpcFuture(Generic[_T]):
         """End it with an error; InvalidStateError if it has ended."""
 
     def set_running_or_notify_cancel(self) -> bool:
-        """For whoever is to compute the result: False if it was cancelled, else it cannot be."""
+        """For the thread that computes the result: False if it was cancelled, else it cannot be."""
 
     def cancel(self) -> bool:
         """Want no result any more; False if it is there, or its computation has begun.

@@ -12,7 +12,7 @@ from flinkish._core.memory.futex cimport futex_wait, futex_wake, load_word, stor
 cdef extern from *:
     """
     static __thread int flinkish_turn_has_more = 0;
-    /* Borrowed from whoever set it. */
+    /* Borrowed from the thread that set it. */
     static __thread PyObject *flinkish_wakes_later = NULL;
     static __thread int flinkish_runs_no_callbacks = 0;
     static __thread int flinkish_serves_callbacks = 0;
@@ -197,7 +197,7 @@ cdef class RpcFuture:
             raise _words.invalid_state(self)
 
     def set_running_or_notify_cancel(self):
-        """For whoever is to compute the result: False if it was cancelled, else it cannot be."""
+        """For the thread that computes the result: False if it was cancelled, else it cannot be."""
         with cython.critical_section(self):
             if self.state == FUTURE_PENDING:
                 self.started = True

@@ -14,11 +14,11 @@
 #       critical section.  Letters come out in the order in which they went in.
 #   I3  `runner` is the thread in the turn, 0 when there is none: what validate_runs_in_main_thread
 #       asks.  It is 0 before the inbox is unscheduled.
-#   I4  A closed inbox takes no letter and has none: who puts is told at once.  It is closed within
-#       its own turn only.
+#   I4  A closed inbox takes no letter and has none: a thread that puts one is told at once.  It is
+#       closed within its own turn only.
 #   I5  No ready inbox is forgotten: a worker that finds none counts itself in `parked` and reads
 #       `bell` in one section; a push that sees a parked worker and no wake on its way (`waking`)
-#       moves `bell`, then wakes.  The woken worker clears `waking`, and when it leaves work behind
+#       moves `bell`, then wakes.  The woken worker clears `waking`, and when it leaves work undone
 #       it wakes the next one.  So as long as inboxes wait and workers sleep, one worker is on its
 #       way to the queue.
 #   I6  A worker that finds none after a single call from another process may read that connection
@@ -33,8 +33,8 @@
 #   I9  What a letter raises ends its own inbox at most, never the worker: the end of a turn is made
 #       in any case, and a thread that cannot be started is not counted.
 #   I10 A call whose method returned a future is in `pending` from before the future's end is
-#       listened to; whoever takes it out answers it: the end of the future, or the end of the
-#       endpoint.  Calls that nobody waits for any more are dropped from time to time.
+#       listened to; the thread that takes it out answers it: the end of the future, or the end of
+#       the endpoint.  Calls that nobody waits for any more are dropped from time to time.
 #
 # Critical sections are as in timer_tasks.pxd: no Python code runs in one, no object of the garbage
 # collector is made or freed, none is nested.

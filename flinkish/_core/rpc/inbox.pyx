@@ -311,7 +311,7 @@ cdef class RunQueue:
                 self.waking = False
 
     cdef bint _read(self, Reading reading) except -1:
-        """Read what comes next over a connection; False when that was in vain."""
+        """Read what comes next over a connection; False when nothing came."""
         cdef bint found = False, idle
         try:
             if reading.borrow():

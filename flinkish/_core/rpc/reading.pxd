@@ -1,4 +1,5 @@
-# Who reads a socket: the I/O thread, or a thread that has nothing to do but wait for what comes in.
+# Which thread reads a socket: the I/O thread, or a thread that has nothing to do but wait for what
+# comes in.
 #
 # An answer that the I/O thread reads wakes the asker, and a call that it reads wakes a dispatcher
 # thread: where one asks after the other, half of the threads that are woken only pass on what they
@@ -53,7 +54,7 @@ cdef class Reading:
 
     # Whether this thread reads from here on; `give_back` must follow.
     cdef bint borrow(self) except -1
-    # As the borrower: wait and take in what comes.  False when it was in vain: rung, `nanos` are
+    # As the borrower: wait and take in what comes.  False when nothing came: rung, `nanos` are
     # over, a signal came, or the connection has failed.
     cdef bint read_on(self, int64_t nanos) except -1
     cdef int give_back(self) except -1

@@ -75,7 +75,7 @@ cdef class Reading:
     # --- for the I/O thread
 
     def may_be_lent(self, FrameCutter cutter not None, FrameSink sink not None):
-        """The peer has proved itself: whoever reads passes frames to ``sink``."""
+        """The peer has proved itself: the thread that reads passes frames to ``sink``."""
         self.cutter = cutter
         self.sink = sink
         self.may_lend = True
@@ -112,7 +112,7 @@ cdef class Reading:
         """Tell the kernel; it refuses when the socket is gone, and then nobody waits for it."""
         return flinkish_watch(self.epoll, self.fd, self.holder == 0, self.room)
 
-    # --- for who borrows
+    # --- for the thread that borrows
 
     cdef bint borrow(self) except -1:
         cdef bint mine = False

@@ -14,12 +14,12 @@
 # opened, and checked in the endpoint's turn at every call (`admission`).
 #
 # Invariants:
-#   S1  An ask is in `asks` from before it is sent until it is settled: an answer finds it, whoever
-#       gives it up takes it out, and when the connection is lost `lose` fails all that are left.
-#       Its time may be over before it is entered: who enters it looks, and takes it out.  After the
-#       loss `lost` is set and nothing is entered: both happen within the session's critical
-#       section.
-#   S2  Whoever reads calls `accept` and `settle`: the I/O thread, or who has borrowed the reading
+#   S1  An ask is in `asks` from before it is sent until it is settled: an answer finds it,
+#       whichever thread gives it up takes it out, and when the connection is lost `lose` fails all
+#       that are left.  Its time may be over before it is entered: the thread that enters it looks,
+#       and takes it out.  After the loss `lost` is set and nothing is entered: both happen within
+#       the session's critical section.
+#   S2  The reader calls `accept` and `settle`: the I/O thread, or the one that borrowed the reading
 #       (`reading.pxd`).  Neither runs a method of an endpoint: requests go into inboxes, and `settle`
 #       rings for each run queue once.  Nor does it run callbacks (F5).
 #   S3  Requests are given back to the sender's credit when their turn takes them, or when they are

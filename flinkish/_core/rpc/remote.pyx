@@ -338,7 +338,7 @@ cdef class Way:
         self.searching = False
 
     def not_found(self, bint for_ever):
-        """There is no other route now; the next call looks again, unless it is in vain."""
+        """There is no other route now; the next call looks again, unless there will be none."""
         if for_ever:
             self.again = None
         self.searching = False

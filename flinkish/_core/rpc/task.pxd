@@ -1,6 +1,6 @@
 # Functions that run in the main thread of an endpoint, and the waits for what turns do.
 #
-# Who waits in a turn of its own for another turn is replaced by a spare thread meanwhile (I7 of
+# A thread that waits in a turn for another turn is replaced by a spare thread meanwhile (I7 of
 # rpc/inbox.pxd), or gets a DeadlockError if the wait could never end (`Inbox.waits_for`).
 
 from flinkish._core.rpc.future cimport TimedFuture

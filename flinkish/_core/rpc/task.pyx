@@ -80,7 +80,7 @@ cdef class Task(Letter):
 cdef class TurnFuture(TimedFuture):
     """A future that a turn of an inbox ends.
 
-    Whoever waits for it in a turn of its own is replaced by a spare thread, or gets a DeadlockError
+    A thread that waits for it in a turn is replaced by a spare thread, or gets a DeadlockError
     if the wait could never end.
     """
 

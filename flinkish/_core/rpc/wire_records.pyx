@@ -1,7 +1,7 @@
 """Records of a stream, each with a code that only its two ends can make; described in ``wire_records.pxd``.
 
 SipHash is a keyed function for exactly this: a code of 128 bits for a message of any length, which
-who does not know the key can do no more than guess.  It is made of additions and rotations of words
+a stranger to the key can do no more than guess.  It is made of additions and rotations of words
 only, so its time does not depend on its data, and it needs neither tables nor a library.  Large payloads
 are read by four of them side by side, at several times the speed.
 """

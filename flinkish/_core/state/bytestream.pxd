@@ -21,7 +21,7 @@ cdef struct Reader:
     const uint8_t* end
     bint failed
 
-# Nothing written yet; whoever does this releases the segment.
+# Nothing written yet; the caller releases the segment.
 cdef inline void writer_init(Writer* writer) noexcept nogil:
     segment_init(&writer.segment)
     writer.at = 0

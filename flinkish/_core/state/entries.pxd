@@ -11,8 +11,9 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 cdef uint32_t table_find_entry(Table* table, uint32_t row, uint32_t cell, uint8_t key_tag,
                                uint32_t key_size, const char* key) noexcept nogil
 
-# The same in parts, for who looks for many: their hashes first; then for each of a few the memory
-# asked for, in three steps, each of which needs what the one before it asked for; then found.
+# The same in parts, for a caller that looks for many: their hashes first; then for each of a few
+# the memory asked for, in three steps, each of which needs what the one before it asked for; then
+# found.
 cdef uint32_t hash_entry(uint32_t row, uint32_t cell, uint8_t key_tag, uint32_t key_size,
                          const char* key) noexcept nogil
 cdef void table_fetch_entry(Table* table, uint32_t hash, int step) noexcept nogil

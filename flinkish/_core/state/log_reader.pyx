@@ -140,7 +140,7 @@ cdef int read_rows(Pass* state) noexcept nogil:
 
 
 cdef bint is_pair(uint32_t size, const char* data) noexcept nogil:
-    """Whether bytes are a key and a namespace: two values and nothing behind them."""
+    """Whether bytes are a key and a namespace: two values and nothing after them."""
     cdef uint32_t length
     cdef int at
     for at in range(2):

@@ -50,7 +50,7 @@ cdef int write_changes(Table* table, Writer* writer) noexcept nogil:
     cdef uint32_t at, kept = 0, row
     cdef uint32_t* ids = ids_at(rows)
     qsort(ids, rows.count, sizeof(uint32_t), compare_ids)
-    # Rows that came and went leave no trace; here they move behind the others.
+    # Rows that came and went leave no trace; here they move after the others.
     for at in range(rows.count):
         row = ids[at]
         if not (row_at(table, row).flags & ROW_FRESH and row_is_empty(table, row)):

@@ -157,7 +157,7 @@ cdef inline uint32_t chain_tail(const Cell* cell) noexcept nogil:
     return <uint32_t>(cell.word >> 32)
 
 # The entry of a chain that comes after `at`, or its first one after NO_ROW; NO_ROW at the end.
-# Whoever goes by these comes to an end: each entry has to name the one before it, so none can
+# A walk by these comes to an end: each entry has to name the one before it, so none can
 # be come to from two.
 cdef inline uint32_t chain_next(Table* table, const Cell* head, uint32_t at) noexcept nogil:
     cdef uint32_t next = chain_head(head) if at == NO_ROW else entry_at(table, at).next

@@ -23,7 +23,7 @@ cdef const char* timers_fault(Timers* timers) noexcept nogil:
         if slots[i].state & TIMER_LIVE:
             live += 1
             if i >= header.used:
-                return "a live slot behind the last used one"
+                return "a live slot after the last used one"
     if members != header.count or live != header.count:
         return "nodes, live slots and set entries are not equally many"
     if not heap_in_order(nodes, header.count):

@@ -240,7 +240,7 @@ cdef class TimerHeap:
                     object key_group) except -1:
         timer.timestamp = _int64(timestamp, "timestamp")
         timer.key = _uint32(key, "key")
-        # Who leaves a default alone does not pay for reading it.
+        # A caller that leaves a default alone does not pay for reading it.
         timer.ns = 0 if namespace is ZERO else _uint32(namespace, "namespace")
         if key_group is ZERO and self.first == 0:
             timer.group = 0

@@ -20,8 +20,8 @@
 # cannot grow, -EOVERFLOW past TIMERS_LIMIT timers, -EINVAL for what the caller must not pass.  A
 # call that fails has changed no timer.
 #
-# Ownership: who calls timers_init calls timers_release, once; a zeroed or released struct may be
-# released again.  Threads: none of this locks.
+# Ownership: the code that calls timers_init calls timers_release, once; a zeroed or released
+# struct may be released again.  Threads: none of this locks.
 
 cimport cython
 from libc.errno cimport EBADMSG
@@ -131,7 +131,7 @@ cdef inline uint32_t timer_hash(int64_t timestamp, uint32_t key, uint32_t ns) no
 # timers_make_room: room for one more timer in `group` and in the record of changes.
 # timers_put: a new timer into a slot that is free and not in the chain; its set entry is the
 # caller's work.
-# timers_add_hashed, timers_remove_hashed: for who has the hash already.
+# timers_add_hashed, timers_remove_hashed: for a caller that has the hash already.
 # timers_take: take the node of a slot, whose timer `timers_get` or `timers_find` just found, out of
 # the heap.
 # timers_drop: record the removal if tracking and chain the slot.

@@ -12,7 +12,7 @@
 #   24  4  CRC-32 of the bytes 0 to 23
 #   28  4  CRC-32 of the body as it is stored
 #
-# A later layout keeps these 28 bytes and adds behind them, so that it is known for newer and not
+# A later layout keeps these 28 bytes and adds after them, so that it is known for newer and not
 # taken for damage.  What callers write keeps the same promise by its version.
 #
 # The header has a checksum of its own, so that a damaged frame and a foreign one (another key

@@ -116,7 +116,7 @@ cdef inline void _cascade(Wheel* wheel, uint32_t bucket) noexcept nogil:
     """Hand the timers of a bucket, which the clock has entered, down in their order."""
     cdef int32_t head = ~<int32_t>bucket
     cdef int32_t index = wheel.node[head].next
-    cdef int32_t behind = wheel.node[head].prev
+    cdef int32_t previous = wheel.node[head].prev
     cdef int32_t next
     wheel_empty_bucket(wheel, head)
     wheel_vacate(wheel, bucket)
@@ -124,8 +124,8 @@ cdef inline void _cascade(Wheel* wheel, uint32_t bucket) noexcept nogil:
         next = wheel.node[index].next
         # A list waits for memory at every step.  A second walk from its tail halves the wait: it
         # brings the later half into the cache meanwhile.
-        if behind >= 0:
-            behind = wheel.node[behind].prev if behind != index and behind != next else head
+        if previous >= 0:
+            previous = wheel.node[previous].prev if previous != index and previous != next else head
         wheel_link(wheel, index, wheel.node[index].tick)
         index = next
 

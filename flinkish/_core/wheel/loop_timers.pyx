@@ -83,7 +83,7 @@ cdef class LoopTimers:
         """Call at most ``limit`` callbacks that are due.
 
         ``_failed(error, handle)`` gets what they raise, except what ends the program: that is
-        raised here, and the callbacks behind it are due again.
+        raised here, and the callbacks after it are due again.
         """
         cdef list due = self.wheel.expire(self._now(), limit)
         cdef WheelHandle handle

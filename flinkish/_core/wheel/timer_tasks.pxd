@@ -6,7 +6,7 @@
 #   - PENDING -> EXPIRED happens once for every add, in `_expire`, and only when the task is due
 #     by its present expiration.  An entry of an earlier add may still be on its way to the
 #     executor; it finds the task not due, or no longer pending, and is dropped.
-#   - PENDING -> CANCELLED happens in `_cancel`; whoever gets it returns True.
+#   - PENDING -> CANCELLED happens in `_cancel`; the thread that makes it returns True.
 #   - `handle` is the wheel's entry of the present add, or NO_HANDLE: not placed yet, or gone.
 #     `_arm` takes the old entry out, `_settle` stores the new one unless the task was
 #     cancelled, expired or added again meanwhile; then it takes the new entry out as well.

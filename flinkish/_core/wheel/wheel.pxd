@@ -12,7 +12,7 @@
 # - Timers of one tick always sit in one bucket, in the order in which they were added: the clock
 #   enters a bucket of a level above and hands its timers down, in order, before anything can be
 #   added to the buckets below (Kafka: K.12; theirs are aligned to the clock and lose the order).
-# - Buckets behind the clock are empty, and that of its own digit is, but on level 0: there it
+# - Buckets before the clock are empty, and that of its own digit is, but on level 0: there it
 #   holds what was due when it was added.
 #
 # Memory.  `node` points between two halves of one segment: timers have the indexes 0, 1, ...;

@@ -23,8 +23,8 @@ from flinkish.spark.calls.stamps import Stamped
 from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.control_plane.attached import handle_of
 from flinkish.spark.internals import arrow_schema
+from flinkish.spark.keyed.observed import sum_metrics
 from flinkish.spark.keyed.result_rows import METRICS
-from flinkish.spark.observed import sum_metrics
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.schemas import output_schema, session_time_zone
 from flinkish.spark.tasks.plan import SideOutput
@@ -92,7 +92,7 @@ def call_rows(
 ) -> TaskResults:
     """Have the operator run on a DataFrame.
 
-    It sees the columns ``rows``; with ``stamped`` event time comes behind the results' columns.
+    It sees the columns ``rows``; with ``stamped`` event time comes after the results' columns.
     """
     make()  # refuses here what workers would
     check_picklable(make, f"the function {name!r}")

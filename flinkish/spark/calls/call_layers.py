@@ -52,7 +52,7 @@ def limit_layers(
         rates = rates.divided(parts) if rates and rates.scope == "job" else rates
         places = places.divided(parts) if places and places.scope == "job" else places
     found: list[CallLayer] = []
-    # Places of the worker's own first: who waits for them has not taken from others.
+    # Places of the worker's own first: a call that waits for them has not taken from others.
     for scope in ("worker", "job"):
         mine = rates if rates and rates.scope == scope else None
         my_places = places if places and places.scope == scope else None

@@ -31,7 +31,7 @@ class Stamped:
 
     @property
     def names(self) -> list[str]:
-        """The columns behind those of the results."""
+        """The columns after those of the results."""
         return [EVENT_TIME, PHASE] if self.chained else [EVENT_TIME]
 
     @property

@@ -1,7 +1,7 @@
 """What the driver and the workers of a Spark application tell each other while it runs.
 
-Owns: who runs which partition, live counters, orders to cancel or drain, settings that change.
-Uses: ``rpc``, ``common``.
+Owns: which worker runs which partition, live counters, orders to cancel or drain, settings that
+change.  Uses: ``rpc``, ``common``.
 Must not: be needed for a result to be right; pickle what comes off the wire.
 """
 

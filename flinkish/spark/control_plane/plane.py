@@ -145,7 +145,7 @@ class ControlPlane:
         """Let tasks end what they began: ``task.draining`` is true; later epochs are refused.
 
         Tasks of a later epoch of a run fail as they begin, with CancelTaskError, so that the query
-        has ended behind the micro-batch under way.  `finish` does that and stops the query.
+        has ended after the micro-batch under way.  `finish` does that and stops the query.
         """
         self._order(query, operator, DRAIN, reason or "the driver asked for it")
 

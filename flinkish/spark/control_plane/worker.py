@@ -173,7 +173,7 @@ class WorkerPlane:
         return self.service.connect(address, gateway, fencing_token).result(CONNECT_MS / 1000)
 
     def close(self) -> None:
-        """Leave the plane; who asks for this process's worker again gets a new one."""
+        """Leave the plane; the next one that asks for this process's worker gets a new one."""
         self.given_up = True
         atexit.unregister(self.service.close_async)
         self.service.close()

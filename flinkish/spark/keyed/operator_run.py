@@ -25,9 +25,8 @@ from flinkish.metrics import MetricGroup
 from flinkish.operators.runtime_context import KeyedRuntimeContext
 from flinkish.spark.encoders import RowEncoder
 from flinkish.spark.internals import arrow_schema
-from flinkish.spark.keyed.key_arrays import normalized_column, text_buffers
 from flinkish.spark.keyed.output_pieces import FIRST_OUTPUTS, cut, outputs_of
-from flinkish.spark.keyed.packed_columns import element_times, text_buffers
+from flinkish.spark.keyed.packed_columns import element_times, normalized_column, text_buffers
 from flinkish.spark.keyed.packing import NULL_KEY_GROUP
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, KEY, MAIN, OperatorPlan
 from flinkish.spark.keyed.result_rows import COUNTERS, Result

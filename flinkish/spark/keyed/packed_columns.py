@@ -14,7 +14,7 @@ from flinkish.spark.keyed.plan import EVENT_TIME
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["element_times", "text_buffers"]
+__all__ = ["element_times", "normalized_column", "text_buffers"]
 
 
 def element_times(rows: pa.RecordBatch) -> npt.NDArray[np.int64]:
@@ -24,6 +24,14 @@ def element_times(rows: pa.RecordBatch) -> npt.NDArray[np.int64]:
         column = pc.fill_null(column, MIN_TIMESTAMP)
     times: npt.NDArray[np.int64] = column.to_numpy()
     return times
+
+
+def normalized_column(column: pa.Array) -> pa.Array:
+    """A column of keys with 0.0 for -0.0; see `flinkish.common.keys`."""
+    if not pa.types.is_floating(column.type):
+        return column
+    # -0.0 + 0.0 is 0.0, and nothing else changes.
+    return pc.add(column, pa.scalar(0.0, column.type))
 
 
 def text_buffers(column: pa.Array, kind: pa.DataType) -> tuple[np.ndarray, np.ndarray]:

@@ -17,7 +17,7 @@ from flinkish._core.values.values import pack_key
 from flinkish.common.errors import NullKeyError, TimestampError, UserFunctionError
 from flinkish.common.keys import normalized_key
 from flinkish.common.notes import add_note, spell_out_notes
-from flinkish.spark.keyed.key_arrays import normalized_column
+from flinkish.spark.keyed.packed_columns import normalized_column
 from flinkish.spark.keyed.placement import slot_of
 from flinkish.spark.keyed.plan import (
     AFTER_WATERMARK,

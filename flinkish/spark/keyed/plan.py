@@ -30,7 +30,7 @@ __all__ = [
     "StateSettings",
 ]
 
-# Names of the columns that packing adds behind the user's own.
+# Names of the columns that packing adds after the user's own.
 KEY = "__flinkish_key"
 EVENT_TIME = "__flinkish_time"
 
@@ -88,7 +88,7 @@ class OperatorPlan:
     """One keyed operator.
 
     ``schema`` is that of the user's rows; packed batches have the columns KEY (unless the key is
-    one of the user's columns, ``key_column``) and EVENT_TIME (when ``timed``) behind them.
+    one of the user's columns, ``key_column``) and EVENT_TIME (when ``timed``) after them.
     ``chained`` rows come from another operator, with its EVENT_TIME and PHASE.  ``definition``
     stands for the query where Spark does not tell its id.  ``vector`` is a vectorised window
     operator, ``window`` one that is not, ``join`` an interval join; each runs instead of a

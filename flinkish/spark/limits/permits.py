@@ -177,7 +177,7 @@ class PermitLedger:
             if now_ns - max(session.seen_ns, session.ask_ns) > LEASE_NS:
                 self._forget(worker, session)
                 self._expired += 1
-        # Who was heard of lately, or is to come: those who died are soon left out.
+        # Workers that were heard of lately, or are to come: those that died are soon left out.
         since_ns = now_ns - 2 * self._lead_ns
         sessions = self._sessions.values()
         active = [

@@ -99,7 +99,7 @@ def names_of(code: CodeType) -> tuple[set[str], set[str], set[tuple[int, str]]]:
         for instruction in dis.get_instructions(one):
             if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
                 used.add(str(instruction.argval))
-            elif instruction.opname == "IMPORT_NAME":  # behind its level and the names it gives
+            elif instruction.opname == "IMPORT_NAME":  # after its level and the names it gives
                 level = given[-2] if len(given) > 1 and isinstance(given[-2], int) else 0
                 imported.add((level, str(instruction.argval)))
             elif instruction.opname in _CONSTANTS:

@@ -60,7 +60,7 @@ class GroupTable:
         return sum(self._ends[position] - self._begins[position] for position in positions)
 
     def run(self, first: int, most: int, without: Container[int]) -> list[int]:
-        """A group and those behind it, side by side, of ``most`` bytes at most if it is not alone.
+        """A group and those after it, side by side, of ``most`` bytes at most if it is not alone.
 
         It ends before a group that is in ``without``.
         """

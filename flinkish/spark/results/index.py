@@ -2,7 +2,7 @@
 
 The index has the first 8 bytes of each key and where the result is, 16 bytes a result, and 28 bytes
 for each group.  Results stay in their files.  As runs read rows in the order in which an earlier
-run wrote their results, more or less, a group that is asked for is read with those behind it, by
+run wrote their results, more or less, a group that is asked for is read with those after it, by
 one read, and their results become values all at once.
 
 Invariants:
@@ -177,7 +177,7 @@ class LedgerIndex:
         return every[row]
 
     def _load(self, number: int) -> Run | None:
-        """Read a group, and those behind it if that pays; None if it is left out from now on."""
+        """Read a group, and those after it if that pays; None if it is left out from now on."""
         most = 0
         if self._pays(self._runs.let_go):
             most = min(self.place.at_once, self._runs.share(len(self._segments)))

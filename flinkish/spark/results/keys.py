@@ -20,7 +20,7 @@ KEY_BYTES = 16
 def row_key(row: Row) -> bytes:
     """A hash of a row: equal for equal values of fields of equal names, in whatever order.
 
-    It does not depend on the process.  Whoever writes results down for it may find them in years.
+    It does not depend on the process.  Results written for it may be found in years.
     Which types the columns have is the business of the `fingerprint`.
     """
     return hashlib.blake2b(_canonical(row).encode(), digest_size=KEY_BYTES).digest()

@@ -7,7 +7,7 @@
 
 Frames carry the number of their group where others carry a key group, so that none can stand in
 for another.  A file that ends within a group was cut by a kill: what is before counts.  A frame
-whose checksum is wrong was damaged: its group does not count, nor does anything behind a header
+whose checksum is wrong was damaged: its group does not count, nor does anything after a header
 that cannot be believed.
 """
 
@@ -54,7 +54,7 @@ class Group(NamedTuple):
 class Damage:
     """A part of a segment that could not be read, and was left out.
 
-    ``end`` is where what counts goes on, None where nothing behind can be found.
+    ``end`` is where what counts goes on, None where nothing after can be found.
     """
 
     segment: str
@@ -72,7 +72,7 @@ def group_bytes(number: int, keys: bytes, results: pa.Array) -> bytes:
 
 
 def sealed_end(number: int) -> bytes:
-    """The frame behind the last group."""
+    """The frame after the last group."""
     return seal(KIND_END, FORMAT_VERSION, number, b"", compress=False)
 
 

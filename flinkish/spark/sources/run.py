@@ -3,7 +3,7 @@
 Invariants:
   S1  A source emits, and changes the state that goes with it, in one hold of the checkpoint lock.
   S2  `take` holds that lock while it takes the records and asks for the state.  So the state it
-      returns is that behind exactly the records of this take and those before.
+      returns is that after exactly the records of this take and those before.
   S3  What was emitted since the last take when `run` fails is not handed out, nor when an error
       leaves a hold, which counts as a failure before the lock is free: the hold may have emitted
       and never come to the state.  A restart emits it again.
@@ -56,7 +56,7 @@ class SourceRun(SourceFunction.SourceContext):
         self._thread.start()
 
     def take(self, patience_s: float, quiet_s: float) -> tuple[list[Emitted], bytes]:
-        """The records since the last take, and the state behind them.
+        """The records since the last take, and the state after them.
 
         Waits until there are ``capacity`` records, the source ended, nothing came for ``quiet_s``
         after the first, or ``patience_s`` are over.  UserFunctionError if the source failed.

@@ -157,7 +157,7 @@ class SourceReader(SimpleDataSourceStreamReader):
         return {"batch": 0, "records": 0, "state": ""}
 
     def read(self, start: dict[str, Any]) -> tuple[Iterator[Any], dict[str, Any]]:
-        """What the source gives next: columns, and the offset behind them."""
+        """What the source gives next: columns, and the offset after them."""
         run = self._run_from(start)
         records, state = run.take(PATIENCE_S, QUIET_S)
         if not records:

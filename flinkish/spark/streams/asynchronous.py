@@ -80,7 +80,7 @@ class AsyncDataStream:
 
 
 class AwaitedStream(DataStream):
-    """The results of calls, which are the ``_number``-th behind the last keyed operator."""
+    """The results of calls, which are the ``_number``-th after the last keyed operator."""
 
     _number: int
 

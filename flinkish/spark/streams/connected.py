@@ -143,9 +143,9 @@ class IntervalJoin:
 class IntervalJoined:
     """An interval join whose bounds are known.
 
-    Elements behind the watermark join nothing; they are counted as ``late_rows``, and go to the
-    side output of their stream if it has one.  An element is kept until the watermark has passed
-    all that could join it.
+    Elements at or before the watermark join nothing; they are counted as ``late_rows``, and go to
+    the side output of their stream if it has one.  An element is kept until the watermark has
+    passed all that could join it.
     """
 
     def __init__(self, left: KeyedStream, right: KeyedStream, definition: JoinDefinition) -> None:

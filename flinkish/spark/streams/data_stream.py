@@ -25,11 +25,7 @@ from flinkish.spark.keyed.plan import EVENT_TIME, MAIN, OperatorPlan, StateSetti
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.schemas import check_names, event_time_column, output_schema
 from flinkish.spark.streams.assigned_times import with_timestamps
-from flinkish.spark.streams.broadcast import (
-    BroadcastConnectedStream,
-    BroadcastStream,
-    connect,
-)
+from flinkish.spark.streams.broadcast import BroadcastConnectedStream, BroadcastStream, connect
 from flinkish.spark.streams.chosen_keys import chosen_keys, no_key
 from flinkish.spark.streams.connected import ConnectedStreams, IntervalJoin
 from flinkish.spark.streams.described import Explained, columns_of, details_of
@@ -84,7 +80,7 @@ class DataStream(Explained, PortingHints):
 
         Raises UnknownColumnError, TimestampError for a column of another type, and
         IllegalArgumentError when column and assigner are both given, or neither;
-        UnsupportedOperationError behind an operator, whose outputs have timestamps and a
+        UnsupportedOperationError after an operator, whose outputs have timestamps and a
         watermark already: Spark knows one watermark a source.
         """
         if self._operators:
@@ -111,7 +107,7 @@ class DataStream(Explained, PortingHints):
             frame = frame.withWatermark(column, f"{bound} milliseconds")
         stream = DataStream(frame)
         if bound is not None:
-            stream._watermark = f"{bound} ms behind the latest row"
+            stream._watermark = f"{bound} ms after the latest row"
         stream._columns = self._columns
         stream._event_time = column
         return stream

@@ -12,12 +12,12 @@ from flinkish.common.errors import IllegalStateError
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.keyed.batch import run_batch
 from flinkish.spark.keyed.columns.packing import pack_rows_of
+from flinkish.spark.keyed.observed import flat, statistics, sum_metrics
 from flinkish.spark.keyed.packing import PACKED_SCHEMA, packer, unpacker
 from flinkish.spark.keyed.plan import EVENT_TIME, PHASE, OperatorPlan
 from flinkish.spark.keyed.processor import KeyGroupProcessor
 from flinkish.spark.keyed.result_rows import COUNTERS, GAUGES, METRICS, REPORTS, results_schema
 from flinkish.spark.keyed.two_inputs import packer_of_input
-from flinkish.spark.observed import flat, statistics, sum_metrics
 from flinkish.spark.session import check_session
 
 __all__ = ["OperatorResults", "run_operator", "take_output"]

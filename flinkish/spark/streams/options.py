@@ -91,7 +91,7 @@ def plan_settings(
     if stream._watermark_lost:
         raise UnsupportedOperationError(
             "the operator before this one has event time and serves processing-time timers, "
-            "and Spark passes no watermark on behind such an operator: timers here would "
+            "and Spark passes no watermark on after such an operator: timers here would "
             "never fire; put it last, or write its output and read it in a second query"
         )
     name = options.uid or f"{kind}-{stream._operators + 1}"

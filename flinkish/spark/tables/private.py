@@ -89,7 +89,7 @@ class PrivateTable:
             self._release()
 
     def _release(self) -> None:
-        # Said aloud, since whoever forks without Python's knowledge has the descriptor, too.
+        # Said aloud, since a child forked without Python's knowledge has the descriptor, too.
         fcntl.flock(self.descriptor, fcntl.LOCK_UN)
         self._close()
 
@@ -121,7 +121,7 @@ def remove(root: Root, name: str) -> bool:
     """Remove a table, or a private directory that nobody holds; False if somebody does."""
     home, _, last = name.rpartition("/")
     if not last.startswith(PRIVATE):
-        # Out of sight first: whoever would claim it must not get half of it.
+        # Out of sight first: a process that would claim it must not get half of it.
         mine = f"{home}/{private_name()}"
         try:
             os.rename(name, mine, src_dir_fd=root.descriptor, dst_dir_fd=root.descriptor)

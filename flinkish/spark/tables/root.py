@@ -26,8 +26,8 @@ _refused: set[str] = set()  # roots that were warned of
 class Root:
     """An open root; while a process has it open, it holds a shared lock on it.
 
-    All work goes through ``descriptor``: whoever may rename things in the directory around the
-    root could otherwise put another one in its place between check and use.
+    All work goes through ``descriptor``: a process that may rename things in the directory around
+    the root could otherwise put another one in its place between check and use.
     """
 
     def __init__(self, parent: str, name: str, descriptor: int) -> None:

@@ -54,7 +54,7 @@ class Outcome:
         )
         self.rows: list[Any] = []
         self.failed: list[Any] = []
-        self.counts: dict[str, int] = {}
+        self.counts: dict[str, Any] = {}
         task = SparkTask(plan, feed, Subtask(partition=2), processing_time_service=clock)
         self.batches = task.run()
         self.feed = feed
@@ -98,6 +98,7 @@ def test_every_row_has_its_result(fn: Any, mode: str) -> None:
         "timed_out": 0,
         "retried": 0,
         "saved": 0,
+        "metrics": None,
     }
 
 
@@ -200,6 +201,7 @@ def test_bad_rows_are_dropped_and_counted(mode: str) -> None:
         "timed_out": 1,
         "retried": 0,
         "saved": 0,
+        "metrics": None,
     }
 
 

@@ -39,8 +39,8 @@ def test_compaction_keeps_every_result_once(tmp_path: Path) -> None:
 def test_compaction_keeps_results_that_differ(tmp_path: Path) -> None:
     """The first may be one that a retry of today does not take."""
     book = ledger(tmp_path)
-    for number in (1, 2, 1, 4):
-        writer = book.writer("0")
+    for attempt, number in enumerate((1, 2, 1, 4)):  # which orders those of one millisecond
+        writer = book.writer(str(attempt))
         writer.append([key(1)], lists(number))
         writer.close()
 

@@ -34,7 +34,7 @@ cdef class WindowContents:
         raise self.no_contents()
 
     def no_contents(self):
-        """The error of whoever uses the base class."""
+        """The error for using the base class."""
         return self.table.illegal_type(f"{type(self).__name__} keeps nothing; use a subclass of it")
 
     cdef int clear(self, uint32_t row) except -1:

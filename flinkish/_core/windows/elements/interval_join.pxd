@@ -7,7 +7,7 @@
 #
 # One timer of a key stands for both inputs (Flink has a namespace for each): a timer at T is
 # that of left elements at T - max(upper, 0) and of right ones at T + min(lower, 0), and at T
-# both are due, so whoever asked for it, both may go.
+# both are due, so both may go, whichever asked for it.
 
 from libc.stdint cimport int64_t, uint32_t
 

@@ -140,7 +140,7 @@ cdef class IntervalJoin(KeyedProcess):
         return 0
 
     cdef int forget(self, JoinInput own, int64_t time) except -1:
-        """Let go of the elements that nothing at or behind the watermark `time` can join."""
+        """Let go of the elements that nothing at or before the watermark `time` can join."""
         cdef Table* table = &self.table.table
         cdef Cell* head = cell_at(table, self.table.current, own.cell)
         cdef uint32_t at, following

@@ -1,6 +1,6 @@
 # Accumulators of built-in aggregates: records of a fixed size in which zero means "nothing yet".
 #
-# A record starts with the number of its elements; behind it each step has a place:
+# A record starts with the number of its elements; after it each step has a place:
 #
 #   STEP_COUNT    8 bytes   values that are not null
 #   STEP_INT     16 bytes   their sum, 128 bits in two's complement: no sum of int64 overflows

@@ -24,7 +24,7 @@ cdef int fire_run(Panes* panes, uint32_t row, int64_t* end) noexcept nogil:
 
     `end` is then that of the next window.  What all of them have in common is put together once;
     from the last to the first each has besides what lies before its successor, and from the first
-    to the last what lies behind its predecessor.
+    to the last what lies after its predecessor.
     """
     cdef Fired* fired = &panes.fired
     cdef uint64_t[RECORD_WORDS] tail

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from flinkish._core.values.codec import pack_groups
 from flinkish.spark.keyed.columns.plan import PANE_BEGIN, RECORD
-from flinkish.spark.keyed.key_arrays import normalized_column
+from flinkish.spark.keyed.packed_columns import normalized_column
 from flinkish.spark.keyed.packing import (
     NULL_KEY_GROUP,
     PackRows,

@@ -14,7 +14,7 @@ from flinkish.operators.vector_window import WindowSpec
 
 __all__ = ["PANE_BEGIN", "RECORD", "WINDOW_END", "WINDOW_START", "VectorPlan"]
 
-# Columns of the output behind those of the key.
+# Columns of the output after those of the key.
 WINDOW_START = "window_start"
 WINDOW_END = "window_end"
 

@@ -29,7 +29,7 @@ def test_elements_come_in_order_then_the_end() -> None:
         InputStatus.END_OF_INPUT,
         InputStatus.END_OF_INPUT,
     ]
-    with pytest.raises(IllegalStateError, match="behind the end"):
+    with pytest.raises(IllegalStateError, match="after the end"):
         channel.output.emit(record(3))
 
 

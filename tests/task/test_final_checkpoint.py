@@ -1,4 +1,4 @@
-"""The checkpoint behind the end of all data (Flink: A.51, first step)."""
+"""The checkpoint after the end of all data (Flink: A.51, first step)."""
 
 import threading
 from pathlib import Path
@@ -187,7 +187,7 @@ def test_a_channel_takes_barriers_between_the_end_of_the_data_and_its_own(mode: 
     assert [poll(), poll(), poll()] == [StreamRecord(1), end, InputStatus.NOTHING_AVAILABLE]
     available = channel.input.get_available_future()
     assert not available.done()
-    with pytest.raises(IllegalStateError, match="behind the end of the data"):
+    with pytest.raises(IllegalStateError, match="after the end of the data"):
         channel.output.emit(StreamRecord(2))
     barrier = CheckpointBarrier(1, 0, unaligned=True)
     channel.output.emit(barrier)
@@ -198,5 +198,5 @@ def test_a_channel_takes_barriers_between_the_end_of_the_data_and_its_own(mode: 
     channel.output.end_of_data()
     assert available.done()
     assert [poll(), poll()] == [InputStatus.END_OF_INPUT] * 2
-    with pytest.raises(IllegalStateError, match="behind the end of the data"):
+    with pytest.raises(IllegalStateError, match="after the end of the data"):
         channel.output.emit(barrier)

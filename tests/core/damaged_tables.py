@@ -96,20 +96,23 @@ class States:
 
 
 LAYOUT = AccumulatorLayout([("count", 0, False, False), ("int", 0, False, False)])
+COUNT = AccumulatorLayout([("count", 0, False, False)])
 
 
 class Windows:
-    """A table with panes or sessions."""
+    """A table with panes, of which some lie in the entries themselves, or sessions."""
 
     cells = 1
 
-    def __init__(self, table: StateTable, sessions: bool) -> None:
+    def __init__(self, table: StateTable, kind: int) -> None:
         self.table = table
         table.add_cell("windows")
         self.engine: WindowEngine = (
             SessionWindows(table, 0, LAYOUT, gap=5, lateness=20)
-            if sessions
+            if kind == 1
             else PaneWindows(table, 0, LAYOUT, size=12, unit=3, lateness=20)
+            if kind == 2
+            else PaneWindows(table, 0, COUNT, size=12, unit=12, lateness=20)
         )
 
     def change(self, chance: random.Random) -> None:
@@ -140,8 +143,8 @@ class Windows:
 
 
 def made(kind: int, table: StateTable) -> States | Windows:
-    """The states of a kind (0..2) over a table."""
-    return States(table) if kind == 0 else Windows(table, kind == 1)
+    """The states of a kind (0..3) over a table."""
+    return States(table) if kind == 0 else Windows(table, kind)
 
 
 def empty_files(stack: contextlib.ExitStack) -> list[int]:
@@ -174,7 +177,7 @@ def play(chance: random.Random) -> str:
 
     Returns how far that came.  Whatever comes of it, it is an error or a table that can be used.
     """
-    kind = chance.choice((0, 0, 1, 2))
+    kind = chance.choice((0, 0, 1, 2, 3))
     with contextlib.ExitStack() as stack:
         files = empty_files(stack)
         table = StateTable()

@@ -107,7 +107,7 @@ class DataStream(Explained, PortingHints):
             frame = frame.withWatermark(column, f"{bound} milliseconds")
         stream = DataStream(frame)
         if bound is not None:
-            stream._watermark = f"{bound} ms after the latest row"
+            stream._watermark = f"trails the latest row by {bound} ms"
         stream._columns = self._columns
         stream._event_time = column
         return stream

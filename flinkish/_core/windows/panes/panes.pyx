@@ -33,8 +33,10 @@ cdef inline char* records_of(Panes* panes, uint32_t entry) noexcept nogil:
 
 cdef inline bint is_block(Panes* panes, uint32_t entry) noexcept nogil:
     """Whether an entry has the size of a block; one from a damaged log or table may not."""
-    return entry_at(panes.table, entry).size == panes.block_bytes \
-        and slab_holds(&panes.table.slab, entry_at(panes.table, entry).word, panes.block_bytes)
+    # A lone count, of eight bytes, lies in the entry itself.
+    return entry_at(panes.table, entry).size == panes.block_bytes and (
+        panes.block_bytes <= 8
+        or slab_holds(&panes.table.slab, entry_at(panes.table, entry).word, panes.block_bytes))
 
 
 cdef inline char* pane_in(Panes* panes, char* block, int64_t pane) noexcept nogil:

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING
 from flinkish.common.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from flinkish._core.windows.time_window import TimeWindow
     from flinkish.common.output_tag import OutputTag
     from flinkish.functions.async_function import AsyncFunction
     from flinkish.functions.async_retry import AsyncRetryPredicate, AsyncRetryStrategy
     from flinkish.functions.base import (
         AggregateFunction,
+        CoFlatMapFunction,
+        CoMapFunction,
         FilterFunction,
         FlatMapFunction,
         KeySelector,
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
         ProcessFunction,
     )
     from flinkish.functions.runtime_context import RuntimeContext
+    from flinkish.functions.source import SourceFunction
     from flinkish.functions.window import (
         AllWindowFunction,
         ProcessAllWindowFunction,
@@ -48,6 +52,9 @@ if TYPE_CHECKING:
     from flinkish.spark.streams.windowed import WindowedStream as WindowedStream
     from flinkish.time.domain import TimeDomain
     from flinkish.time.timer_service import TimerService
+    from flinkish.windowing.assigner import MergingWindowAssigner, WindowAssigner
+    from flinkish.windowing.trigger import Trigger, TriggerResult
+    from flinkish.windowing.windows import CountWindow, GlobalWindow, Window
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -57,6 +64,8 @@ else:
             "flinkish.functions.async_retry": ("AsyncRetryPredicate", "AsyncRetryStrategy"),
             "flinkish.functions.base": (
                 "AggregateFunction",
+                "CoFlatMapFunction",
+                "CoMapFunction",
                 "FilterFunction",
                 "FlatMapFunction",
                 "KeySelector",
@@ -81,6 +90,11 @@ else:
                 "ProcessWindowFunction",
                 "WindowFunction",
             ),
+            "flinkish._core.windows.time_window": ("TimeWindow",),
+            "flinkish.functions.source": ("SourceFunction",),
+            "flinkish.windowing.assigner": ("MergingWindowAssigner", "WindowAssigner"),
+            "flinkish.windowing.trigger": ("Trigger", "TriggerResult"),
+            "flinkish.windowing.windows": ("CountWindow", "GlobalWindow", "Window"),
             "flinkish.time.domain": ("TimeDomain",),
             "flinkish.time.timer_service": ("TimerService",),
             # Streams need pyspark; functions do not, so `__all__` has no streams.
@@ -99,14 +113,19 @@ __all__ = [
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
     "BroadcastProcessFunction",
+    "CoFlatMapFunction",
+    "CoMapFunction",
     "CoProcessFunction",
+    "CountWindow",
     "FilterFunction",
     "FlatMapFunction",
+    "GlobalWindow",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "MapFunction",
+    "MergingWindowAssigner",
     "OutputTag",
     "ProcessAllWindowFunction",
     "ProcessFunction",
@@ -114,7 +133,13 @@ __all__ = [
     "ProcessWindowFunction",
     "ReduceFunction",
     "RuntimeContext",
+    "SourceFunction",
     "TimeDomain",
+    "TimeWindow",
     "TimerService",
+    "Trigger",
+    "TriggerResult",
+    "Window",
+    "WindowAssigner",
     "WindowFunction",
 ]

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from flinkish.functions.async_retry import AsyncRetryPredicate, AsyncRetryStrategy
     from flinkish.functions.base import (
         AggregateFunction,
+        CoFlatMapFunction,
+        CoMapFunction,
         FilterFunction,
         FlatMapFunction,
         Function,
@@ -55,6 +57,8 @@ else:
             "flinkish.functions.async_retry": ("AsyncRetryPredicate", "AsyncRetryStrategy"),
             "flinkish.functions.base": (
                 "AggregateFunction",
+                "CoFlatMapFunction",
+                "CoMapFunction",
                 "FilterFunction",
                 "FlatMapFunction",
                 "Function",
@@ -102,6 +106,8 @@ __all__ = [
     "BroadcastProcessFunction",
     "CheckpointListener",
     "CheckpointedFunction",
+    "CoFlatMapFunction",
+    "CoMapFunction",
     "CoProcessFunction",
     "FilterFunction",
     "FlatMapFunction",

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from flinkish.functions.async_retry import AsyncRetryPredicate, AsyncRetryStrategy
     from flinkish.functions.base import (
         AggregateFunction,
+        CoFlatMapFunction,
+        CoMapFunction,
         FilterFunction,
         FlatMapFunction,
         Function,
@@ -83,6 +85,8 @@ else:
             "flinkish.functions.async_retry": ("AsyncRetryPredicate", "AsyncRetryStrategy"),
             "flinkish.functions.base": (
                 "AggregateFunction",
+                "CoFlatMapFunction",
+                "CoMapFunction",
                 "FilterFunction",
                 "FlatMapFunction",
                 "Function",
@@ -132,6 +136,8 @@ __all__ = [
     "BuiltInAggregates",
     "CheckpointListener",
     "CheckpointedFunction",
+    "CoFlatMapFunction",
+    "CoMapFunction",
     "CoProcessFunction",
     "Count",
     "DistinctCount",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Generic
 
 from flinkish.common.errors import AsyncTimeoutError
 from flinkish.common.notes import shortened
+from flinkish.common.type_variables import IN, OUT
 from flinkish.functions.base import Function
 from flinkish.functions.runtime_context import RuntimeContext
 
@@ -32,7 +33,7 @@ class _Asynchronous(Function):
         """Called once after the last value, and after a failure."""
 
 
-class AsyncFunction(_Asynchronous):
+class AsyncFunction(_Asynchronous, Generic[IN, OUT]):
     """Makes any number of values of each, with many calls under way at once.
 
     ``async_invoke`` is ``async def`` and returns a list, or yields.  All calls of a process run on
@@ -43,10 +44,10 @@ class AsyncFunction(_Asynchronous):
     """
 
     @abstractmethod
-    async def async_invoke(self, value: Any) -> Any:
+    async def async_invoke(self, value: IN) -> Any:
         """What ``value`` becomes: an iterable of values, an empty one for nothing."""
 
-    def timeout(self, value: Any) -> Any:
+    def timeout(self, value: IN) -> Any:
         """What ``value`` becomes when ``async_invoke``, with all retries, has not done in time.
 
         May be ``async def``.  What it raises fails the task.
@@ -54,7 +55,7 @@ class AsyncFunction(_Asynchronous):
         raise timed_out(f"{type(self).__name__}.async_invoke", value)
 
 
-class ResultFuture(ABC):
+class ResultFuture(ABC, Generic[OUT]):
     """Takes the result of one attempt; from any thread, and once: what comes again is ignored."""
 
     @property
@@ -63,7 +64,7 @@ class ResultFuture(ABC):
         """Which attempt this is, from 1."""
 
     @abstractmethod
-    def complete(self, results: Iterable[Any] | Callable[[], Iterable[Any]]) -> bool:
+    def complete(self, results: Iterable[OUT] | Callable[[], Iterable[OUT]]) -> bool:
         """Give the values; False if somebody else was first.
 
         A function is called on the thread of the task, and gives the values there (Flink: D.22).
@@ -74,7 +75,7 @@ class ResultFuture(ABC):
         """Say why there are none; False if somebody else was first."""
 
 
-class AsyncCallbackFunction(_Asynchronous):
+class AsyncCallbackFunction(_Asynchronous, Generic[IN, OUT]):
     """The same for clients with callbacks: ``result_future`` is completed when the answer is there.
 
     ``async_invoke`` runs on the thread of the task and must not wait.  What it raises fails the
@@ -82,23 +83,23 @@ class AsyncCallbackFunction(_Asynchronous):
     """
 
     @abstractmethod
-    def async_invoke(self, value: Any, result_future: ResultFuture) -> None:
+    def async_invoke(self, value: IN, result_future: ResultFuture[OUT]) -> None:
         """Start the call."""
 
-    def timeout(self, value: Any, result_future: ResultFuture) -> None:
+    def timeout(self, value: IN, result_future: ResultFuture[OUT]) -> None:
         """Complete ``result_future`` in place of a call that has not done in time."""
         result_future.complete_exceptionally(
             timed_out(f"{type(self).__name__}.async_invoke", value)
         )
 
 
-class AsyncBatchFunction(_Asynchronous):
+class AsyncBatchFunction(_Asynchronous, Generic[IN, OUT]):
     """Makes values of many at once, for services that take them in batches (Flink: D.23)."""
 
     @abstractmethod
-    async def async_invoke_batch(self, values: list[Any]) -> Any:
+    async def async_invoke_batch(self, values: list[IN]) -> Any:
         """What ``values`` become, an iterable; it need not be as long, nor in their order."""
 
-    def timeout(self, values: list[Any]) -> Any:
+    def timeout(self, values: list[IN]) -> Any:
         """What they become when ``async_invoke_batch`` has not done in time."""
         raise timed_out(f"{type(self).__name__}.async_invoke_batch", values)

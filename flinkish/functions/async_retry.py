@@ -10,10 +10,11 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias
 
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
+from flinkish.common.type_variables import OUT
 
 __all__ = [
     "AsyncRetryPredicate",
@@ -48,7 +49,7 @@ def exception_type_predicate(
     return isinstance(error, expected_error_type)
 
 
-class AsyncRetryPredicate(ABC):
+class AsyncRetryPredicate(ABC, Generic[OUT]):
     """What is worth another attempt."""
 
     @abstractmethod
@@ -60,7 +61,7 @@ class AsyncRetryPredicate(ABC):
         """Says so of the error of an attempt; None: none is."""
 
 
-class RetryPredicate(AsyncRetryPredicate):
+class RetryPredicate(AsyncRetryPredicate[OUT]):
     """Two functions."""
 
     def __init__(
@@ -86,7 +87,7 @@ class RetryPredicate(AsyncRetryPredicate):
         return self._exception
 
 
-class AsyncRetryStrategy(ABC):
+class AsyncRetryStrategy(ABC, Generic[OUT]):
     """How often, and when, a call is made again.
 
     ``fixed_delay`` and ``exponential_backoff`` without any predicate retry on every error.
@@ -150,7 +151,7 @@ class AsyncRetryStrategy(ABC):
         )
 
 
-class NoRetryStrategy(AsyncRetryStrategy):
+class NoRetryStrategy(AsyncRetryStrategy[OUT]):
     """One attempt."""
 
     def can_retry(self, current_attempts: int) -> bool:
@@ -166,7 +167,7 @@ class NoRetryStrategy(AsyncRetryStrategy):
         return RetryPredicate()
 
 
-class _Limited(AsyncRetryStrategy):
+class _Limited(AsyncRetryStrategy[OUT]):
     """So many attempts more."""
 
     def __init__(
@@ -194,7 +195,7 @@ class _Limited(AsyncRetryStrategy):
         return self._predicate
 
 
-class FixedDelayRetryStrategy(_Limited):
+class FixedDelayRetryStrategy(_Limited[OUT]):
     """The same wait before each attempt (Flink: D.20)."""
 
     def __init__(
@@ -212,7 +213,7 @@ class FixedDelayRetryStrategy(_Limited):
         return self.delay
 
 
-class ExponentialBackoffDelayRetryStrategy(_Limited):
+class ExponentialBackoffDelayRetryStrategy(_Limited[OUT]):
     """Waits that grow, see `AsyncRetryStrategy.exponential_backoff`."""
 
     def __init__(

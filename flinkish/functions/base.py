@@ -10,6 +10,8 @@ from flinkish.state.descriptors import CallableReduce
 
 __all__ = [
     "AggregateFunction",
+    "CoFlatMapFunction",
+    "CoMapFunction",
     "FilterFunction",
     "FlatMapFunction",
     "Function",
@@ -47,6 +49,30 @@ class FlatMapFunction(Function):
     @abstractmethod
     def flat_map(self, value: Any) -> Any:
         """Yields what ``value`` becomes."""
+
+
+class CoMapFunction(Function):
+    """Makes one value of each of two streams."""
+
+    @abstractmethod
+    def map1(self, value: Any) -> Any:
+        """What a value of the first stream becomes."""
+
+    @abstractmethod
+    def map2(self, value: Any) -> Any:
+        """What a value of the second stream becomes."""
+
+
+class CoFlatMapFunction(Function):
+    """Makes any number of values of each of two streams."""
+
+    @abstractmethod
+    def flat_map1(self, value: Any) -> Any:
+        """Yields what a value of the first stream becomes."""
+
+    @abstractmethod
+    def flat_map2(self, value: Any) -> Any:
+        """Yields what a value of the second stream becomes."""
 
 
 class FilterFunction(Function):

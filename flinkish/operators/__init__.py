@@ -27,10 +27,16 @@ if TYPE_CHECKING:
         CoBroadcastWithKeyedOperator,
         CoBroadcastWithNonKeyedOperator,
     )
+    from flinkish.operators.co_process import CoProcessOperator, CoStreamFlatMap, CoStreamMap
     from flinkish.operators.interval_join import IntervalJoinOperator
     from flinkish.operators.keyed import KeyedOperator
     from flinkish.operators.keyed_process import KeyedProcessOperator, StreamGroupedReduceOperator
-    from flinkish.operators.process import ProcessOperator
+    from flinkish.operators.process import (
+        ProcessOperator,
+        StreamFilter,
+        StreamFlatMap,
+        StreamMap,
+    )
     from flinkish.operators.runtime_context import KeyedRuntimeContext, TaskRuntimeContext
     from flinkish.operators.snapshot import OperatorSnapshot
     from flinkish.operators.two_input import KeyedCoProcessOperator, KeyedTwoInputOperator
@@ -55,13 +61,23 @@ else:
                 "CoBroadcastWithKeyedOperator",
                 "CoBroadcastWithNonKeyedOperator",
             ),
+            "flinkish.operators.co_process": (
+                "CoProcessOperator",
+                "CoStreamFlatMap",
+                "CoStreamMap",
+            ),
             "flinkish.operators.interval_join": ("IntervalJoinOperator",),
             "flinkish.operators.keyed": ("KeyedOperator",),
             "flinkish.operators.keyed_process": (
                 "KeyedProcessOperator",
                 "StreamGroupedReduceOperator",
             ),
-            "flinkish.operators.process": ("ProcessOperator",),
+            "flinkish.operators.process": (
+                "ProcessOperator",
+                "StreamFilter",
+                "StreamFlatMap",
+                "StreamMap",
+            ),
             "flinkish.operators.runtime_context": ("KeyedRuntimeContext", "TaskRuntimeContext"),
             "flinkish.operators.snapshot": ("OperatorSnapshot",),
             "flinkish.operators.two_input": ("KeyedCoProcessOperator", "KeyedTwoInputOperator"),
@@ -77,6 +93,9 @@ __all__ = [
     "BatchOutput",
     "CoBroadcastWithKeyedOperator",
     "CoBroadcastWithNonKeyedOperator",
+    "CoProcessOperator",
+    "CoStreamFlatMap",
+    "CoStreamMap",
     "ColumnOutput",
     "IntervalJoinOperator",
     "KeyedCoProcessOperator",
@@ -89,7 +108,10 @@ __all__ = [
     "OperatorSnapshot",
     "Output",
     "ProcessOperator",
+    "StreamFilter",
+    "StreamFlatMap",
     "StreamGroupedReduceOperator",
+    "StreamMap",
     "StreamOperator",
     "SupportsSoftBackpressure",
     "TaskRuntimeContext",

@@ -1,14 +1,17 @@
-"""The operator that runs a ProcessFunction: no keys, so no state and no timers."""
+"""Operators of functions without keys: they have no state and no timers."""
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, NoReturn
 
 from flinkish.common.elements import MIN_TIMESTAMP, StreamRecord, Watermark
 from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
+from flinkish.common.methods import require_methods
 from flinkish.common.notes import add_note, dated
 from flinkish.common.output_tag import OutputTag
-from flinkish.functions.process import ProcessFunction
+from flinkish.functions.base import FilterFunction, FlatMapFunction, Function, MapFunction
+from flinkish.functions.process import CoProcessFunction, ProcessFunction
 from flinkish.operators.base import (
     LifeCycle,
     OperatorEnvironment,
@@ -18,7 +21,13 @@ from flinkish.operators.base import (
 from flinkish.operators.runtime_context import TaskRuntimeContext
 from flinkish.time.timer_service import TimerService
 
-__all__ = ["ProcessOperator"]
+__all__ = [
+    "ProcessOperator",
+    "StreamFilter",
+    "StreamFlatMap",
+    "StreamMap",
+    "UnkeyedOperator",
+]
 
 
 class _Clocks(TimerService):
@@ -53,7 +62,7 @@ class _Clocks(TimerService):
         self._refuse()
 
 
-class _Context(ProcessFunction.Context):
+class _Context(ProcessFunction.Context, CoProcessFunction.Context):
     def __init__(self, clocks: _Clocks) -> None:
         self._clocks = clocks
         self.time: int | None = None
@@ -65,20 +74,21 @@ class _Context(ProcessFunction.Context):
         return self.time
 
 
-class ProcessOperator(StreamOperator):
-    """Runs a ProcessFunction.  Output carries the timestamp of its element.
+class UnkeyedOperator(StreamOperator):
+    """Runs a function without keys.  Output carries the timestamp of its element.
 
     What the function raises leaves the operator as it is, with a note that names function and
     method.  Metric: ``numRecordsIn``.
     """
 
-    def __init__(self, function: ProcessFunction) -> None:
+    kind: ClassVar[type[Function]]
+    methods: ClassVar[tuple[str, ...]]  # that a function of this kind has to have
+
+    def __init__(self, function: Function) -> None:
         super().__init__()
-        if isinstance(function, type) or not callable(getattr(function, "process_element", None)):
-            raise ArgumentTypeError(
-                f"ProcessOperator needs an instance of a ProcessFunction, not {function!r}"
-            )
-        self.function = function
+        wanted = f"{type(self).__name__} needs a {self.kind.__name__}"
+        require_methods(function, self.methods, wanted)
+        self.function: Any = function
 
     def setup(self, output: Output, environment: OperatorEnvironment | None = None) -> None:
         """Say where elements go and what surrounds the operator."""
@@ -98,19 +108,18 @@ class ProcessOperator(StreamOperator):
             self._explain(error, "open")
             raise
 
-    def process_element(self, record: StreamRecord) -> None:
-        """Hand a record to the function."""
-        self._require_open("process_element")
+    def _run(self, method: str, record: StreamRecord, call: Callable[[Any], Any]) -> None:
+        """Emit what a call makes of a record; `method` is the function's, for messages."""
         self._records.inc()
         self._context.time = record.timestamp
         try:
-            for value in _outputs(self.function.process_element(record.value, self._context)):
+            for value in call(record.value):
                 if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], OutputTag):
                     self.output.emit_side(value[0], StreamRecord(value[1], record.timestamp))
                 else:
                     self.output.emit(StreamRecord(value, record.timestamp))
         except Exception as error:
-            self._explain(error, "process_element")
+            self._explain(error, method)
             raise
         finally:
             self._context.time = None
@@ -134,15 +143,71 @@ class ProcessOperator(StreamOperator):
         )
         add_note(error, f"raised in {type(self.function).__name__}.{method}{when}")
 
+    def _values(self, method: str, *arguments: Any) -> Iterable[Any]:
+        """What a method of the function gives, as an iterable of values."""
+        return values_of(getattr(self.function, method)(*arguments), method)
 
-def _outputs(result: Any) -> Any:
-    """What a function returned, as an iterable of values."""
+
+class ProcessOperator(UnkeyedOperator):
+    """Runs a ProcessFunction; see `UnkeyedOperator`."""
+
+    kind = ProcessFunction
+    methods = ("process_element",)
+
+    def process_element(self, record: StreamRecord) -> None:
+        """Hand a record to the function."""
+        self._require_open("process_element")
+        self._run("process_element", record, self._call)
+
+    def _call(self, value: Any) -> Iterable[Any]:
+        return self._values("process_element", value, self._context)
+
+
+class StreamMap(UnkeyedOperator):
+    """Runs a MapFunction; see `UnkeyedOperator`."""
+
+    kind = MapFunction
+    methods = ("map",)
+
+    def process_element(self, record: StreamRecord) -> None:
+        """Emit what the function makes of a record."""
+        self._require_open("process_element")
+        self._run("map", record, lambda value: (self.function.map(value),))
+
+
+class StreamFlatMap(UnkeyedOperator):
+    """Runs a FlatMapFunction; see `UnkeyedOperator`."""
+
+    kind = FlatMapFunction
+    methods = ("flat_map",)
+
+    def process_element(self, record: StreamRecord) -> None:
+        """Emit all that the function makes of a record."""
+        self._require_open("process_element")
+        self._run("flat_map", record, lambda value: self._values("flat_map", value))
+
+
+class StreamFilter(UnkeyedOperator):
+    """Runs a FilterFunction; see `UnkeyedOperator`."""
+
+    kind = FilterFunction
+    methods = ("filter",)
+
+    def process_element(self, record: StreamRecord) -> None:
+        """Emit a record again, if the function keeps it."""
+        self._require_open("process_element")
+        self._run("filter", record, lambda value: (value,) if self.function.filter(value) else ())
+
+
+def values_of(result: Any, method: str) -> Iterable[Any]:
+    """What a method of a function returned, as an iterable of values."""
     if result is None:
         return ()
     one_value = isinstance(result, (str, bytes, dict)) or hasattr(result, "get_row_kind")
     if one_value or not hasattr(result, "__iter__"):
         raise ArgumentTypeError(
-            f"process_element returned {result!r} of type {type(result).__name__}; yield each "
+            f"{method} returned {result!r} of type {type(result).__name__}; yield each "
             "output value, or return an iterable of them or None"
         )
-    return result
+    values: Iterable[Any] = result
+    return values

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from flinkish.common.elements import Watermark
 from flinkish.common.errors import ArgumentTypeError
 from flinkish.functions.base import KeySelector
+from flinkish.operators.base import StreamOperator
 from flinkish.operators.two_input import KeyedTwoInputOperator
 from flinkish.testing.harness import (
     KeyedOneInputStreamOperatorTestHarness,
@@ -19,7 +20,7 @@ from flinkish.time.key_groups import KeyType
 
 __all__ = ["KeyedTwoInputStreamOperatorTestHarness", "TwoInputStreamOperatorTestHarness"]
 
-O = TypeVar("O", bound=KeyedTwoInputOperator)  # noqa: E741 - an operator
+O = TypeVar("O", bound=StreamOperator)  # noqa: E741 - an operator
 
 
 class TwoInputStreamOperatorTestHarness(OneInputStreamOperatorTestHarness[O]):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from flinkish.common.elements import MIN_TIMESTAMP
 from flinkish.common.errors import TimestampError
-from flinkish.common.type_variables import T, W
+from flinkish.common.type_variables import W2, T, W
 
 if TYPE_CHECKING:
     from flinkish.functions.runtime_context import RuntimeContext
@@ -69,11 +69,11 @@ class MergingWindowAssigner(WindowAssigner[T, W]):
 
     is_merging: ClassVar[bool] = True
 
-    class MergeCallback(ABC):
+    class MergeCallback(ABC, Generic[W2]):
         """Told which windows to merge."""
 
         @abstractmethod
-        def merge(self, to_be_merged: Collection[Any], merge_result: Any) -> None:
+        def merge(self, to_be_merged: Collection[W2], merge_result: W2) -> None:
             """Have ``merge_result`` take the place of ``to_be_merged``."""
 
     @abstractmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from flinkish.common.type_variables import T, W
 from flinkish.common.typeinfo import Types
 from flinkish.state.descriptors import ReducingStateDescriptor
 from flinkish.windowing.trigger import Trigger, TriggerResult, require_trigger
@@ -11,7 +12,7 @@ from flinkish.windowing.trigger import Trigger, TriggerResult, require_trigger
 __all__ = ["AfterEndOfWindow", "EventTimeTriggers"]
 
 
-class AfterEndOfWindow(Trigger):
+class AfterEndOfWindow(Trigger[T, W]):
     """Fires when the watermark passes the end of the window, by other triggers before and after.
 
     Without a trigger for late firings each late element fires the window, as EventTimeTrigger

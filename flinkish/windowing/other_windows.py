@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
+from flinkish.common.type_variables import T
 from flinkish.common.typeinfo import Types
 from flinkish.state.descriptors import ValueStateDescriptor
 from flinkish.windowing.assigner import WindowAssigner
@@ -22,7 +23,7 @@ from flinkish.windowing.windows import (
 __all__ = ["CountSlidingWindowAssigner", "CountTumblingWindowAssigner", "GlobalWindows"]
 
 
-class GlobalWindows(WindowAssigner):
+class GlobalWindows(WindowAssigner[T, GlobalWindow]):
     """Everything of a key in one window that never ends (Flink: C.29)."""
 
     def __init__(self, default_trigger: Trigger | None = None) -> None:
@@ -68,7 +69,7 @@ def _count(value: int, what: str) -> int:
     return value
 
 
-class _Counting(WindowAssigner):
+class _Counting(WindowAssigner[T, CountWindow]):
     def __init__(self, window_size: int) -> None:
         self.count = _count(window_size, "the size of a count window")
         self._counter = ValueStateDescriptor("window-assigner-count", Types.LONG())
@@ -93,7 +94,7 @@ class _Counting(WindowAssigner):
         return False
 
 
-class CountTumblingWindowAssigner(_Counting):
+class CountTumblingWindowAssigner(_Counting[T]):
     """Each ``window_size`` elements of a key in a window of their own."""
 
     @staticmethod
@@ -111,7 +112,7 @@ class CountTumblingWindowAssigner(_Counting):
         return f"CountTumblingWindowAssigner({self.count})"
 
 
-class CountSlidingWindowAssigner(_Counting):
+class CountSlidingWindowAssigner(_Counting[T]):
     """A window of ``window_size`` elements begins with every ``window_slide``-th element."""
 
     def __init__(self, window_size: int, window_slide: int) -> None:

@@ -10,6 +10,7 @@ from flinkish._core.windows.time_window import TimeWindow
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.elements import MAX_TIMESTAMP
 from flinkish.common.errors import ArgumentTypeError
+from flinkish.common.type_variables import IN
 from flinkish.windowing.assigner import MergingWindowAssigner, event_time_of
 from flinkish.windowing.time_triggers import EventTimeTrigger, ProcessingTimeTrigger
 from flinkish.windowing.trigger import Trigger
@@ -32,7 +33,7 @@ class SessionWindowTimeGapExtractor(ABC):
         """The gap after ``element``, in ms: more than 0."""
 
 
-class _Sessions(MergingWindowAssigner):
+class _Sessions(MergingWindowAssigner[IN, TimeWindow]):
     def get_window_serializer(self) -> TimeWindowSerializer:
         """Of time windows."""
         return TimeWindowSerializer()
@@ -48,7 +49,7 @@ class _Sessions(MergingWindowAssigner):
         """The gap (ms) after an element."""
 
 
-class _EventTime(_Sessions):
+class _EventTime(_Sessions[IN]):
     def assign_windows(
         self, element: Any, timestamp: int | None, context: Any
     ) -> Collection[TimeWindow]:
@@ -65,7 +66,7 @@ class _EventTime(_Sessions):
         return True
 
 
-class _ProcessingTime(_Sessions):
+class _ProcessingTime(_Sessions[IN]):
     def assign_windows(
         self, element: Any, timestamp: int | None, context: Any
     ) -> Collection[TimeWindow]:
@@ -82,7 +83,7 @@ class _ProcessingTime(_Sessions):
         return False
 
 
-class _Static(_Sessions):
+class _Static(_Sessions[IN]):
     gap: int
 
     def __init__(self, session_gap: DurationLike) -> None:
@@ -95,7 +96,7 @@ class _Static(_Sessions):
         return f"{type(self).__name__}({self.gap})"
 
 
-class _Dynamic(_Sessions):
+class _Dynamic(_Sessions[IN]):
     def __init__(
         self,
         session_window_time_gap_extractor: SessionWindowTimeGapExtractor
@@ -117,7 +118,7 @@ class _Dynamic(_Sessions):
         )
 
 
-class DynamicEventTimeSessionWindows(_Dynamic, _EventTime):
+class DynamicEventTimeSessionWindows(_Dynamic[IN], _EventTime[IN]):
     """Sessions by event time whose gap each element says."""
 
     @staticmethod
@@ -128,7 +129,7 @@ class DynamicEventTimeSessionWindows(_Dynamic, _EventTime):
         return DynamicEventTimeSessionWindows(extractor)
 
 
-class DynamicProcessingTimeSessionWindows(_Dynamic, _ProcessingTime):
+class DynamicProcessingTimeSessionWindows(_Dynamic[IN], _ProcessingTime[IN]):
     """Sessions by the clock whose gap each element says."""
 
     @staticmethod
@@ -139,7 +140,7 @@ class DynamicProcessingTimeSessionWindows(_Dynamic, _ProcessingTime):
         return DynamicProcessingTimeSessionWindows(extractor)
 
 
-class EventTimeSessionWindows(_Static, _EventTime):
+class EventTimeSessionWindows(_Static[IN], _EventTime[IN]):
     """Sessions by event time with a fixed gap."""
 
     @staticmethod
@@ -155,7 +156,7 @@ class EventTimeSessionWindows(_Static, _EventTime):
         return DynamicEventTimeSessionWindows(extractor)
 
 
-class ProcessingTimeSessionWindows(_Static, _ProcessingTime):
+class ProcessingTimeSessionWindows(_Static[IN], _ProcessingTime[IN]):
     """Sessions by the clock with a fixed gap."""
 
     @staticmethod

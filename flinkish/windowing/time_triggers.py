@@ -5,9 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
+from flinkish._core.windows.time_window import TimeWindow
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.elements import MAX_TIMESTAMP
 from flinkish.common.errors import TimestampError
+from flinkish.common.type_variables import T, W
 from flinkish.common.typeinfo import Types
 from flinkish.state.api import ReducingState
 from flinkish.state.descriptors import ReducingStateDescriptor
@@ -22,7 +24,7 @@ __all__ = [
 ]
 
 
-class EventTimeTrigger(QuietTrigger):
+class EventTimeTrigger(QuietTrigger[T, TimeWindow]):
     """Fires when the watermark passes the end of the window, then for each late element (C.18)."""
 
     @staticmethod
@@ -60,7 +62,7 @@ class EventTimeTrigger(QuietTrigger):
         return "EventTimeTrigger()"
 
 
-class ProcessingTimeTrigger(QuietTrigger):
+class ProcessingTimeTrigger(QuietTrigger[T, TimeWindow]):
     """Fires when the clock passes the end of the window."""
 
     @staticmethod
@@ -98,7 +100,7 @@ class ProcessingTimeTrigger(QuietTrigger):
         return "ProcessingTimeTrigger()"
 
 
-class EndOfStreamTrigger(QuietTrigger):
+class EndOfStreamTrigger(QuietTrigger[T, W]):
     """Fires once, when the input has ended (Flink: C.29)."""
 
     @staticmethod
@@ -133,7 +135,7 @@ class EndOfStreamTrigger(QuietTrigger):
         return "EndOfStreamTrigger()"
 
 
-class _Continuous(QuietTrigger):
+class _Continuous(QuietTrigger[T, TimeWindow]):
     """Fires at each multiple of an interval of one clock, whose timers `_wait` and `_forget` set.
 
     The state holds the next multiple that the window waits for.
@@ -199,7 +201,7 @@ class _Continuous(QuietTrigger):
         return f"{type(self).__name__}({self.interval})"
 
 
-class ContinuousEventTimeTrigger(_Continuous):
+class ContinuousEventTimeTrigger(_Continuous[T]):
     """Fires at each multiple of an interval of event time, and at the end (Flink: C.21)."""
 
     @staticmethod
@@ -242,7 +244,7 @@ class ContinuousEventTimeTrigger(_Continuous):
         return following
 
 
-class ContinuousProcessingTimeTrigger(_Continuous):
+class ContinuousProcessingTimeTrigger(_Continuous[T]):
     """Fires at each multiple of an interval of the clock (Flink: C.22)."""
 
     @staticmethod

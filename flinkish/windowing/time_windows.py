@@ -10,6 +10,7 @@ from flinkish._core.windows.time_window import TimeWindow
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from flinkish.common.errors import IllegalArgumentError
+from flinkish.common.type_variables import IN
 from flinkish.windowing.assigner import WindowAssigner, event_time_of
 from flinkish.windowing.time_triggers import EventTimeTrigger, ProcessingTimeTrigger
 from flinkish.windowing.trigger import Trigger
@@ -38,7 +39,7 @@ def _window(start: int, end: int) -> TimeWindow:
     return TimeWindow(max(start, MIN_TIMESTAMP), min(end, MAX_TIMESTAMP))
 
 
-class _Aligned(WindowAssigner):
+class _Aligned(WindowAssigner[IN, TimeWindow]):
     """Windows that start at multiples of a length, moved by an offset."""
 
     def get_window_serializer(self) -> TimeWindowSerializer:
@@ -50,7 +51,7 @@ class _Aligned(WindowAssigner):
         """The windows that hold a time."""
 
 
-class _EventTime(_Aligned):
+class _EventTime(_Aligned[IN]):
     def assign_windows(
         self, element: Any, timestamp: int | None, context: Any
     ) -> Collection[TimeWindow]:
@@ -66,7 +67,7 @@ class _EventTime(_Aligned):
         return True
 
 
-class _ProcessingTime(_Aligned):
+class _ProcessingTime(_Aligned[IN]):
     def assign_windows(
         self, element: Any, timestamp: int | None, context: Any
     ) -> Collection[TimeWindow]:
@@ -82,7 +83,7 @@ class _ProcessingTime(_Aligned):
         return False
 
 
-class _Tumbling(_Aligned):
+class _Tumbling(_Aligned[IN]):
     size: int
     slide: int
     offset: int
@@ -109,15 +110,15 @@ class _Tumbling(_Aligned):
         return f"{type(self).__name__}({self.size}, {self.offset})"
 
 
-class TumblingEventTimeWindows(_Tumbling, _EventTime):
+class TumblingEventTimeWindows(_Tumbling[IN], _EventTime[IN]):
     """Each element in one window of a fixed size, by event time."""
 
 
-class TumblingProcessingTimeWindows(_Tumbling, _ProcessingTime):
+class TumblingProcessingTimeWindows(_Tumbling[IN], _ProcessingTime[IN]):
     """Each element in one window of a fixed size, by the clock."""
 
 
-class _Sliding(_Aligned):
+class _Sliding(_Aligned[IN]):
     size: int
     slide: int
     offset: int
@@ -150,15 +151,15 @@ class _Sliding(_Aligned):
         return f"{type(self).__name__}({self.size}, {self.slide}, {self.offset})"
 
 
-class SlidingEventTimeWindows(_Sliding, _EventTime):
+class SlidingEventTimeWindows(_Sliding[IN], _EventTime[IN]):
     """Each element in the size/slide windows that overlap it, by event time."""
 
 
-class SlidingProcessingTimeWindows(_Sliding, _ProcessingTime):
+class SlidingProcessingTimeWindows(_Sliding[IN], _ProcessingTime[IN]):
     """Each element in the size/slide windows that overlap it, by the clock."""
 
 
-class _Cumulative(_Aligned):
+class _Cumulative(_Aligned[IN]):
     size: int
     step: int
     offset: int
@@ -198,11 +199,11 @@ class _Cumulative(_Aligned):
         return f"{type(self).__name__}({self.size}, {self.step}, {self.offset})"
 
 
-class CumulativeEventTimeWindows(_Cumulative, _EventTime):
+class CumulativeEventTimeWindows(_Cumulative[IN], _EventTime[IN]):
     """Windows of one start and growing ends, as SQL's CUMULATE, by event time."""
 
 
-class CumulativeProcessingTimeWindows(_Cumulative, _ProcessingTime):
+class CumulativeProcessingTimeWindows(_Cumulative[IN], _ProcessingTime[IN]):
     """Windows of one start and growing ends, by the clock."""
 
 

@@ -11,6 +11,7 @@ from flinkish.common.methods import require_methods
 from flinkish.common.type_variables import T, W
 from flinkish.metrics import MetricGroup
 from flinkish.state.descriptors import StateDescriptor
+from flinkish.windowing.windows import GlobalWindow
 
 __all__ = [
     "NeverTrigger",
@@ -127,7 +128,7 @@ def require_trigger(trigger: Any, where: str) -> Trigger:
     return found
 
 
-class QuietTrigger(Trigger):
+class QuietTrigger(Trigger[T, W]):
     """A trigger that timers mean nothing to, as long as it does not override what they call."""
 
     def on_processing_time(
@@ -141,7 +142,7 @@ class QuietTrigger(Trigger):
         return TriggerResult.CONTINUE
 
 
-class NeverTrigger(QuietTrigger):
+class NeverTrigger(QuietTrigger[T, GlobalWindow]):
     """A trigger that never fires: the default of GlobalWindows, to be replaced by another one."""
 
     def on_element(
@@ -164,7 +165,7 @@ class NeverTrigger(QuietTrigger):
         return "NeverTrigger()"
 
 
-class PurgingTrigger(Trigger):
+class PurgingTrigger(Trigger[T, Any]):
     """Another trigger, whose firings also clear the contents (Flink: C.20)."""
 
     def __init__(self, nested_trigger: Trigger) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
+from flinkish.common.type_variables import T, W
 from flinkish.common.typeinfo import Types
 from flinkish.state.descriptors import ReducingStateDescriptor, ValueStateDescriptor
 from flinkish.windowing.trigger import QuietTrigger, Trigger, TriggerResult, require_trigger
@@ -15,7 +16,7 @@ from flinkish.windowing.trigger import QuietTrigger, Trigger, TriggerResult, req
 __all__ = ["CountTrigger", "DeltaTrigger", "ProcessingTimeoutTrigger", "delta_of"]
 
 
-class CountTrigger(QuietTrigger):
+class CountTrigger(QuietTrigger[T, Any]):
     """Fires at each ``window_size``-th element of the window (Flink: C.19)."""
 
     def __init__(self, window_size: int) -> None:
@@ -70,7 +71,7 @@ def delta_of(function: Any, where: str) -> Callable[[Any, Any], float]:
     return found
 
 
-class DeltaTrigger(QuietTrigger):
+class DeltaTrigger(QuietTrigger[T, W]):
     """Fires when an element is far enough from that of the last firing (Flink: C.23).
 
     The first element of a window is where it starts from.  Windows with it cannot merge.
@@ -108,7 +109,7 @@ class DeltaTrigger(QuietTrigger):
         return f"DeltaTrigger({self.threshold})"
 
 
-class ProcessingTimeoutTrigger(Trigger):
+class ProcessingTimeoutTrigger(Trigger[T, W]):
     """Another trigger, and a firing when it has not fired for a while (Flink: C.24).
 
     The first element after a firing starts the clock.  ``reset_timer_on_new_record`` has every

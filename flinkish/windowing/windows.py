@@ -104,7 +104,7 @@ class TypeSerializer(ABC, Generic[T]):
         """Read what ``serialize`` wrote."""
 
 
-class TimeWindowSerializer(TypeSerializer):
+class TimeWindowSerializer(TypeSerializer[TimeWindow]):
     """Start and end, eight bytes each."""
 
     def serialize(self, element: TimeWindow, stream: _Writable) -> None:
@@ -116,7 +116,7 @@ class TimeWindowSerializer(TypeSerializer):
         return TimeWindow(*struct.unpack(">qq", stream.read(16)))
 
 
-class CountWindowSerializer(TypeSerializer):
+class CountWindowSerializer(TypeSerializer[CountWindow]):
     """The number, eight bytes."""
 
     def serialize(self, element: CountWindow, stream: _Writable) -> None:
@@ -128,7 +128,7 @@ class CountWindowSerializer(TypeSerializer):
         return CountWindow(*struct.unpack(">q", stream.read(8)))
 
 
-class GlobalWindowSerializer(TypeSerializer):
+class GlobalWindowSerializer(TypeSerializer[GlobalWindow]):
     """One byte, since there is only one."""
 
     def serialize(self, element: GlobalWindow, stream: _Writable) -> None:

@@ -19,8 +19,10 @@ IMPORTS = {
     "datastream": (
         "AllWindowFunction AsyncFunction AsyncRetryPredicate AsyncRetryStrategy "
         "ProcessAllWindowFunction ProcessWindowFunction WindowFunction "
-        "AggregateFunction BroadcastProcessFunction CoProcessFunction FilterFunction "
-        "FlatMapFunction KeyedBroadcastProcessFunction "
+        "AggregateFunction BroadcastProcessFunction CoFlatMapFunction CoMapFunction "
+        "CoProcessFunction CountWindow FilterFunction FlatMapFunction GlobalWindow "
+        "KeyedBroadcastProcessFunction MergingWindowAssigner SourceFunction TimeWindow Trigger "
+        "TriggerResult Window WindowAssigner "
         "KeyedCoProcessFunction KeyedProcessFunction KeySelector MapFunction OutputTag "
         "ProcessFunction ReduceFunction RuntimeContext TimeDomain TimerService"
     ),
@@ -36,7 +38,8 @@ IMPORTS = {
         "AllWindowFunction AsyncBatchFunction AsyncFunction AsyncRetryPredicate "
         "AsyncRetryStrategy ProcessAllWindowFunction ProcessWindowFunction WindowFunction "
         "AggregateFunction BaseBroadcastProcessFunction BroadcastProcessFunction "
-        "CoProcessFunction FilterFunction FlatMapFunction Function KeyedBroadcastProcessFunction "
+        "CoFlatMapFunction CoMapFunction CoProcessFunction FilterFunction FlatMapFunction Function "
+        "KeyedBroadcastProcessFunction "
         "KeyedCoProcessFunction KeyedProcessFunction KeyedStateStore KeySelector MapFunction "
         "ProcessFunction ReduceFunction RuntimeContext SourceFunction TimerService"
     ),
@@ -61,6 +64,7 @@ IMPORTS = {
         "WindowAssigner"
     ),
     "metrics": "Counter Distribution Meter Metric MetricGroup",
+    "metrics.metricbase": "Counter Distribution Meter Metric MetricGroup",
 }
 NAMES = [(module, name) for module, names in IMPORTS.items() for name in names.split()]
 

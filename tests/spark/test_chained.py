@@ -12,11 +12,11 @@ from flinkish.common import Row, Types
 from flinkish.common.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from flinkish.common.errors import UnsupportedOperationError
 from flinkish.datastream.functions import KeyedProcessFunction
-from flinkish.datastream.state import ValueStateDescriptor
+from flinkish.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from flinkish.spark import DataStream, ProcessedStream
 from tests.models.keyed_process import KeyedProcessModel
 from tests.spark.functions import Silence
-from tests.spark.support import GROUPS, Outcome, Source, run, timed, watermarks
+from tests.spark.support import GROUPS, Outcome, Source, iso, run, timed, watermarks
 from tests.spark.traffic import OUT, SCHEMA, feed, random_batches
 
 NAMES = ("key", "what", "n", "at")
@@ -34,7 +34,8 @@ class Totals(KeyedProcessFunction):
         self.rows.update((self.rows.value() or 0) + 1)
         self.total.update((self.total.value() or 0) + value.at)
         ctx.timer_service().register_event_time_timer(ctx.timestamp() // 3000 * 3000 + 3000)
-        yield value.n, value.what, ctx.timestamp(), 0, value.at
+        watermark = ctx.timer_service().current_watermark()
+        yield value.n, value.what, ctx.timestamp(), watermark, value.at
 
     def on_timer(self, timestamp: int, ctx: Any) -> Any:
         yield ctx.get_current_key(), "full", timestamp, self.rows.value(), self.total.value()
@@ -45,6 +46,67 @@ class Totals(KeyedProcessFunction):
 def chain(stream: DataStream) -> ProcessedStream:
     first = stream.key_by("key").process(Silence(), schema=OUT, max_parallelism=GROUPS)
     return first.key_by("n").process(Totals(), schema=TOTALS, max_parallelism=GROUPS)
+
+
+class Rings(KeyedProcessFunction):
+    """Sets a timer to where a row says, which names the row's `n` when it fires."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.names = runtime_context.get_map_state(
+            MapStateDescriptor("names", Types.LONG(), Types.LONG())
+        )
+
+    def process_element(self, value: Any, ctx: Any) -> None:
+        if value.rings is not None:
+            self.names.put(value.rings, value.n)
+            ctx.timer_service().register_event_time_timer(value.rings)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        yield (self.names.get(timestamp),)
+
+
+class Watermarks(KeyedProcessFunction):
+    """Shows the watermark that a row sees, and keeps what makes its key group write state."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.seen = runtime_context.get_state(ValueStateDescriptor("seen", Types.LONG()))
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        self.seen.update(value.n)
+        yield value.n, ctx.timestamp(), ctx.timer_service().current_watermark()
+
+
+def test_a_key_group_that_was_idle_sees_the_watermark_of_the_batch_before(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """As in Flink: what a timer gives comes before the watermark that has it fire, and no other."""
+    source = Source(spark, tmp_path / "in", "key string, n bigint, rings bigint, ts timestamp")
+    stream = timed(source.stream()).key_by("key")
+    first = stream.process(Rings(), schema="n bigint", max_parallelism=GROUPS)
+    chained = first.key_by("n").process(
+        Watermarks(), schema="n bigint, at bigint, watermark bigint", max_parallelism=GROUPS
+    )
+
+    def batch(at: int, n: int = 0, rings: int | None = None) -> None:
+        source.add([{"key": "k", "n": n, "rings": rings, "ts": iso(at)}])
+
+    # The first rings as time passes it; keys 1 and 2 are idle from then on, 3 until it rings.
+    batch(10_000, n=1, rings=15_000)
+    for at in (20_000, 30_000, 40_000):
+        batch(at)
+    batch(50_000, n=1, rings=25_000)  # in the past: it rings with the next watermark, and is late
+    batch(60_000, n=3, rings=59_500)
+    assert run(chained, tmp_path / "checkpoint").rows() == [
+        (1, 15_000, 9_999),
+        (1, 25_000, 39_999),
+        (3, 59_500, 49_999),
+    ]
+    # The query runs again: its clock is in the checkpoint.
+    batch(70_000, n=2, rings=1_000)
+    batch(80_000)
+    outcome = run(chained, tmp_path / "checkpoint")
+    assert outcome.rows() == [(2, 1_000, 59_999)]
+    assert outcome.statistics["late_rows"] == 1
 
 
 def rows_of(given: list[tuple[str, Any, int | None]]) -> list[tuple[Any, int | None]]:

@@ -6,8 +6,8 @@ from collections import Counter
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from flinkish.spark.keyed.packing import NULL_KEY_GROUP
-from flinkish.spark.keyed.placement import group_at, slot_of
+from flinkish.spark.keyed.packing import NULL_KEY_GROUP, SETTINGS_GROUP
+from flinkish.spark.keyed.placement import CLOCK_SLOTS, clock_slot, group_at, slot_of
 
 
 def test_slots_and_key_groups_are_one_to_one() -> None:
@@ -32,3 +32,16 @@ def test_partitions_have_as_many_key_groups_as_their_neighbours(spark: SparkSess
         counts = Counter(row.p for row in placed.collect())
         sizes = [counts[partition] for partition in range(partitions)]
         assert max(sizes) - min(sizes) <= 1
+
+
+def test_each_partition_has_a_clock_before_its_key_groups(spark: SparkSession) -> None:
+    groups = [SETTINGS_GROUP, NULL_KEY_GROUP, *range(32768)]
+    assert CLOCK_SLOTS[-1] < min(slot_of(group) for group in groups)
+    for partitions in (1, 2, 7, 200):
+        clocks = [(number, clock_slot(number, partitions)) for number in range(partitions)]
+        assert all(slot in CLOCK_SLOTS for _, slot in clocks if slot is not None)
+        frame = spark.createDataFrame(clocks, "number int, slot int")
+        placed = frame.repartition(partitions, "slot").where(
+            F.spark_partition_id() == F.col("number")
+        )
+        assert placed.count() == partitions

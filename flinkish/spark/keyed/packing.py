@@ -17,6 +17,7 @@ from flinkish._core.values.values import pack_key
 from flinkish.common.errors import NullKeyError, TimestampError, UserFunctionError
 from flinkish.common.keys import normalized_key
 from flinkish.common.notes import add_note, spell_out_notes
+from flinkish.spark.keyed.clock import batch_id, own_clock
 from flinkish.spark.keyed.packed_columns import normalized_column
 from flinkish.spark.keyed.placement import slot_of
 from flinkish.spark.keyed.plan import (
@@ -83,6 +84,8 @@ def packer(plan: OperatorPlan, pack_rows: PackRows | None = None) -> Callable[[B
         packed = [(slot_of(SETTINGS_GROUP), 0, part, 0, b"")]
         if context is not None and part == 0 and _asks(context, plan):
             packed += [(slot_of(group), 0, 0, -1, b"") for group in range(plan.max_parallelism)]
+        if context is not None and plan.chained and (clock := own_clock(context)) is not None:
+            packed.append((clock, 0, part, 0, b""))
         for table in _chunks(batches):
             for phase, rows in _phases(plan, table):
                 for group, payload in pack_rows(plan, rows):
@@ -102,8 +105,8 @@ def _asks(context: TaskContext, plan: OperatorPlan) -> bool:
 
     One without rows costs a call and a look at its head, so of many groups not each batch asks.
     """
-    batch = context.getLocalProperty("streaming.sql.batchId")
-    return batch is not None and int(batch) % -(-plan.max_parallelism // _ASKED_AT_ONCE) == 0
+    batch = batch_id(context)
+    return batch is not None and batch % -(-plan.max_parallelism // _ASKED_AT_ONCE) == 0
 
 
 def _packed_rows(rows: Sequence[tuple[int, int, int, int, Any]]) -> pa.RecordBatch:

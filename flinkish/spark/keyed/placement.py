@@ -4,13 +4,19 @@ Spark puts a row into partition pmod(hash, partitions), with Murmur3 (seed 42) o
 an int.  That hash only permutes the ints, so there is one int that hashes to a key group's own
 number.  Sent under that *slot*, group g goes to partition g % partitions, whatever their
 number: none has more than one group more than another.
+
+Spark calls the groups of a partition in the order of their slots.  The lowest slots are no key
+group's; one of them in each partition is for its clock (see `clock`), which so comes first.
 """
 
 from __future__ import annotations
 
 from functools import cache
 
-__all__ = ["group_at", "slot_of"]
+__all__ = ["CLOCK_SLOTS", "clock_slot", "group_at", "slot_of"]
+
+# All lower than the slot of any key group that there can be.
+CLOCK_SLOTS = range(-(1 << 31), -(1 << 31) + 300_000)
 
 _MASK = 0xFFFFFFFF
 _SEED = 42
@@ -38,8 +44,19 @@ def slot_of(key_group: int) -> int:
 
 
 @cache
+def clock_slot(partition: int, partitions: int) -> int | None:
+    """A slot that Spark puts into this partition, before its key groups; None if there is none."""
+    found = (slot for slot in CLOCK_SLOTS if _hash(slot) % partitions == partition)
+    return next(found, None)
+
+
+@cache
 def group_at(slot: int) -> int:
     """The key group that travels under this int: Spark's hash of it."""
+    return _hash(slot)
+
+
+def _hash(slot: int) -> int:
     k = _rotate((slot & _MASK) * _C1 & _MASK, 15) * _C2 & _MASK
     h = (_rotate(k ^ _SEED, 13) * _FIVE + _ADD & _MASK) ^ _BYTES
     h = (h ^ h >> 16) * _F1 & _MASK

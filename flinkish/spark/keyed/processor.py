@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from pyspark import TaskContext
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from flinkish.common.durations import to_millis
 from flinkish.common.elements import MIN_TIMESTAMP
 from flinkish.spark.keyed.checkpoint_settings import check_settings
+from flinkish.spark.keyed.clock import batch_id, last_watermark
 from flinkish.spark.keyed.group_state import (
     NOTHING_HELD,
     PIECE_SCHEMA,
@@ -20,7 +22,7 @@ from flinkish.spark.keyed.group_state import (
 )
 from flinkish.spark.keyed.operator_run import OperatorRun
 from flinkish.spark.keyed.packing import NULL_KEY_GROUP, SETTINGS_GROUP
-from flinkish.spark.keyed.placement import group_at
+from flinkish.spark.keyed.placement import CLOCK_SLOTS, group_at
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, BEFORE_WATERMARK, OperatorPlan
 from flinkish.spark.keyed.result_rows import Result
 from flinkish.spark.keyed.runs import open_run
@@ -44,6 +46,7 @@ class KeyGroupProcessor(StatefulProcessor):
         self._sealed = Sealed(plan)
         self._run: OperatorRun | None = None
         self._done: set[int] = set()
+        self._last_watermark: int | None = None
         self._reported: dict[int, dict[str, int]] = {}
 
     @property
@@ -57,6 +60,11 @@ class KeyGroupProcessor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
         """All rows of one key group in this batch."""
+        if key[0] in CLOCK_SLOTS:
+            self._last_watermark = last_watermark(
+                self._plan, self._log, batch_id(TaskContext.get()), self._watermark(timerValues)
+            )
+            return
         key_group = group_at(key[0])
         if key_group == SETTINGS_GROUP:
             if self._check_settings():
@@ -165,14 +173,14 @@ class KeyGroupProcessor(StatefulProcessor):
         self._done.add(key_group)
         spark_watermark = times.getCurrentWatermarkInMs()
         now = times.getCurrentProcessingTimeInMs()
-        # Spark starts at 0 and promises nothing below the watermark; Flink's watermark t
-        # promises nothing at t either.
-        timed = self._plan.has_watermark and spark_watermark > 0
-        watermark = spark_watermark - 1 if timed else MIN_TIMESTAMP
+        watermark = self._watermark(times)
         try:
             run.check()
             head = self._state.open(key_group)
-            run.begin(key_group, head.watermark if head else MIN_TIMESTAMP, now)
+            seen = self._last_watermark
+            if seen is None:  # not known, nor needed unless there is an operator before this one
+                seen = head.watermark if head else MIN_TIMESTAMP
+            run.begin(key_group, seen, now)
             yield from map(_row, run.process(before, BEFORE_WATERMARK))
             yield from map(_row, run.advance(watermark, now, BEFORE_WATERMARK))
             yield from map(_row, run.take_outputs(BEFORE_WATERMARK))
@@ -192,6 +200,15 @@ class KeyGroupProcessor(StatefulProcessor):
         if reported is not None:
             gauges = {name: held - reported[name] for name, held in gauges.items()}
         yield _row(run.measured(key_group, gauges))
+
+    def _watermark(self, times: Any) -> int:
+        """Flink's watermark (ms) of this batch.
+
+        Spark starts at 0 and promises nothing below its watermark; Flink's watermark t promises
+        nothing at t either.
+        """
+        watermark: int = times.getCurrentWatermarkInMs()
+        return watermark - 1 if self._plan.has_watermark and watermark > 0 else MIN_TIMESTAMP
 
     def _spark_timer(
         self, run: OperatorRun, registered: int | None, watermark: int, now: int

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone, tzinfo
+from pathlib import Path
 from typing import Any
 from zoneinfo import available_timezones
 
@@ -14,6 +15,7 @@ from flinkish.common.errors import IllegalArgumentError
 from flinkish.functions import KeyedProcessFunction, ProcessFunction
 from flinkish.spark import DataStream, time_zones
 from flinkish.spark.time_zones import time_zone_of
+from tests.spark.support import GROUPS, Source, iso, run, timed
 
 SETTING = "spark.sql.session.timeZone"
 OFFSETS = [
@@ -130,6 +132,38 @@ def test_operators_read_times_as_spark_does(zoned: SparkSession, name: str) -> N
         assert instants(output, "read") == instants(frame, "at"), operator
         assert instants(output, "at") == instants(frame, "at"), operator
         assert shown(output) == shown(frame), operator
+
+
+class Alarm(KeyedProcessFunction):
+    """Gives times of all kinds: local ones, instants, milliseconds; some by a timer."""
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        ctx.timer_service().register_event_time_timer(ctx.timestamp() + 1_000)
+        yield value.n, value.local, value.ts
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        yield ctx.get_current_key(), datetime(1970, 1, 1, 18), timestamp
+
+
+@pytest.mark.parametrize(("name", "hours"), [("+08:00", 8), ("GMT+8", 8), ("PST", -8)])
+def test_a_stream_with_timers(zoned: SparkSession, tmp_path: Path, name: str, hours: int) -> None:
+    zoned.conf.set(SETTING, name)
+    source = Source(zoned, tmp_path / "in", "n bigint, local timestamp_ntz, ts timestamp")
+    for n, at in [(1, 10_000), (2, 20_000), (3, 5_000)]:
+        source.add([{"n": n, "local": "1970-01-01T12:00:00", "ts": iso(at)}])
+    stream = timed(source.stream()).key_by("n").process(Alarm(), schema=OUT, max_parallelism=GROUPS)
+    outcome = run(stream, tmp_path / "checkpoint")
+    noon, evening = (3_600_000 * (hour - hours) for hour in (12, 18))
+    assert [
+        (n, round(1_000 * read.timestamp()), round(1_000 * at.timestamp()))
+        for n, read, at in outcome.rows()
+    ] == [
+        (1, noon, 10_000),
+        (2, noon, 20_000),
+        (1, evening, 11_000),
+        (3, noon, 5_000),
+    ]
+    assert outcome.statistics["late_rows"] == 1
 
 
 def instants(frame: DataFrame, column: str) -> list[Any]:

@@ -47,7 +47,8 @@ def test_the_order_of_a_partition(spark: SparkSession) -> None:
 
 def test_a_stream(spark: SparkSession, tmp_path: Path) -> None:
     stream = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 100).load()
-    frame = fs.async_map(stream.select(F.col("value").alias("n")), calls.square, PAIRS)
+    numbered = stream.select(F.col("value").alias("n"))
+    frame = fs.async_map(numbered, calls.square, PAIRS, name="square")
     query = (
         frame.writeStream.format("memory")
         .queryName("async_stream")

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import Observation, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
@@ -152,3 +153,51 @@ def test_calls_of_a_batch_count_their_cost(
     assert "MapInArrow paid(" in capfd.readouterr().out
     assert len(called.collect()) == 5
     assert observation.get["metrics"] == {"cost": 10}
+
+
+class Counting(KeyedProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        yield (value.key,)
+
+
+def test_a_union_of_operators_without_names_counts_each(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    streams, called = [], []
+    for number in (1, 2):
+        source = Source(spark, tmp_path / f"in{number}", SCHEMA)
+        source.add(rows(range(number), 1))
+        keyed = timed(source.stream()).key_by("key")
+        stream = keyed.process(Counting(), schema="key string", max_parallelism=GROUPS)
+        streams.append(stream)
+        called.append(fs.async_map(source.stream().select("n"), Paid(), "m long"))
+    frames = [stream.to_df().selectExpr("length(key) AS m") for stream in streams]
+    union = frames[0].union(frames[1]).union(called[0]).union(called[1])
+    writer = union.writeStream.format("noop").trigger(availableNow=True)
+    query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    query.awaitTermination()
+    assert [stream.statistics(query)["rows"] for stream in streams] == [1, 2]
+    counted = fs.statistics(query)
+    assert len(counted) == 4
+    assert sorted(found["rows"] for found in counted.values()) == [1, 1, 2, 2]
+
+
+def test_a_batch_union_of_operators_without_names_counts_each(spark: SparkSession) -> None:
+    frames = [spark.createDataFrame([("a",)] * n, "key string") for n in (1, 2)]
+    streams = [
+        DataStream(frame).key_by("key").process(Counting(), schema="key string") for frame in frames
+    ]
+    assert streams[0].to_df().union(streams[1].to_df()).count() == 3
+    assert [stream.statistics()["rows"] for stream in streams] == [1, 2]
+    once = streams[0].to_df()
+    assert once.union(once).count() == 2
+
+
+def test_two_operators_of_one_uid_are_refused_by_its_name(spark: SparkSession) -> None:
+    frames = [spark.createDataFrame([("a",)] * n, "key string") for n in (1, 2)]
+    first, second = (
+        DataStream(frame).key_by("key").process(Counting(), schema="key string", uid="twice")
+        for frame in frames
+    )
+    with pytest.raises(AnalysisException, match=r"DUPLICATED_METRICS_NAME.*flinkish\.twice"):
+        first.to_df().union(second.to_df()).collect()

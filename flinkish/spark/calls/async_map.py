@@ -173,7 +173,7 @@ def async_map(
     Raises IllegalArgumentError and ArgumentTypeError for settings that cannot be, and
     SerializationError that names what cannot be sent to the workers, or compared for a ledger.
     """
-    name = name or name_of(fn)
+    named, name = bool(name), name or name_of(fn)
     if not isinstance(on_error, OutputTag) and on_error not in get_args(OnError):
         raise IllegalArgumentError(
             f"on_error must be 'fail', 'drop', 'column' or an OutputTag, not {on_error!r}"
@@ -219,6 +219,7 @@ def async_map(
         observation=observation,
         job_parameters=job_parameters,
         control_plane=control_plane,
+        named=named,
     )
     return answers if isinstance(on_error, OutputTag) else answers.to_df()
 

@@ -23,7 +23,7 @@ from flinkish.spark.calls.stamps import Stamped
 from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.control_plane.attached import handle_of
 from flinkish.spark.internals import arrow_schema
-from flinkish.spark.keyed.observed import sum_metrics
+from flinkish.spark.keyed.observed import observed_name, sum_metrics
 from flinkish.spark.keyed.result_rows import METRICS
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.schemas import output_schema, session_time_zone
@@ -89,10 +89,12 @@ def call_rows(
     control_plane: ControlPlane | None = None,
     rows: tuple[str, ...] | None = None,
     stamped: Stamped | None = None,
+    named: bool = False,
 ) -> TaskResults:
     """Have the operator run on a DataFrame.
 
     It sees the columns ``rows``; with ``stamped`` event time comes after the results' columns.
+    ``named``: the user gave the name.
     """
     make()  # refuses here what workers would
     check_picklable(make, f"the function {name!r}")
@@ -125,7 +127,7 @@ def call_rows(
         counts = F.col(COUNTS_COLUMN)
         sums = [F.sum(counts[counter]).alias(counter) for counter in COUNTERS]
         sums.append(sum_metrics(counts[METRICS]).alias(METRICS))
-        answers.observe(observation or f"flinkish.{name}", *sums)
+        answers.observe(observation or observed_name(name, given=named), *sums)
     return answers
 
 

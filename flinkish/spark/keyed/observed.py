@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import count
 from typing import Any
 
 from pyspark.sql import Column
@@ -11,10 +12,27 @@ from pyspark.sql.streaming import StreamingQuery
 
 from flinkish.spark.keyed.result_rows import GAUGES, METRICS
 
-__all__ = ["flat", "statistics", "sum_metrics"]
+__all__ = ["by_observed_name", "flat", "observed_name", "statistics", "sum_metrics"]
 
 _KIND = "map<string,bigint>"
 _OURS = "flinkish."
+_defined: dict[str, count[int]] = {}
+_numbered: dict[str, str] = {}  # observed names with a number to names without
+
+
+def observed_name(name: str, *, given: bool) -> str:
+    """Under which name Spark observes an operator that is being defined.
+
+    Spark refuses two of one name in a query, and `union` of DataFrames makes one query of several
+    streams.  A name that the user has not given may come again, so it is numbered from the second
+    operator on that this process defines.
+    """
+    number = 1 if given else next(_defined.setdefault(name, count(1)))
+    if number == 1:
+        return _OURS + name
+    observed = f"{_OURS}{name}~{number}"
+    _numbered[observed] = _OURS + name
+    return observed
 
 
 def sum_metrics(column: Column) -> Column:
@@ -33,22 +51,32 @@ def statistics(query: StreamingQuery) -> dict[str, dict[str, int]]:
 
     Counters are summed over the batches that ``query.recentProgress`` still shows (Spark keeps
     ``spark.sql.streaming.numRecentProgressUpdates`` of them, 100 by default); a counter ``n`` that
-    the function made is ``metrics.n``.  Gauges are those of the last batch that shows them.  It
-    works on Spark Connect, too.
+    the function made is ``metrics.n``.  Gauges are those of the last batch that shows them.
+    Operators without a name of their own that share one in the query are ``<name>~<number>``, as
+    all numbered ones are to another process than the one that defined them.  It works on Spark
+    Connect, too.
     """
+    found = by_observed_name(query)
+    plain = {name: _numbered.get(name, name) for name in found}
+    shared = Counter(plain.values())
+    names = {name: name if shared[short] > 1 else short for name, short in plain.items()}
+    return {names[name][len(_OURS) :]: counted for name, counted in found.items()}
+
+
+def by_observed_name(query: StreamingQuery) -> dict[str, dict[str, int]]:
+    """The same by `observed_name`."""
     totals: dict[str, Counter[str]] = {}
     held: dict[str, dict[str, int]] = {}
     for progress in query.recentProgress:
         for name, observed in progress["observedMetrics"].items():
             if not name.startswith(_OURS):
                 continue
-            operator = name[len(_OURS) :]
             found = _by_name(observed)
-            gauges = {name: found.pop(name) for name in GAUGES if name in found}
-            totals.setdefault(operator, Counter()).update(flat(found))
+            gauges = {gauge: found.pop(gauge) for gauge in GAUGES if gauge in found}
+            totals.setdefault(name, Counter()).update(flat(found))
             if None not in gauges.values():
-                held[operator] = gauges
-    return {operator: dict(total) | held.get(operator, {}) for operator, total in totals.items()}
+                held[name] = gauges
+    return {name: dict(total) | held.get(name, {}) for name, total in totals.items()}
 
 
 def _by_name(observed: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from flinkish.common.errors import IllegalStateError
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.keyed.batch import run_batch
 from flinkish.spark.keyed.columns.packing import pack_rows_of
-from flinkish.spark.keyed.observed import flat, statistics, sum_metrics
+from flinkish.spark.keyed.observed import by_observed_name, flat, observed_name, sum_metrics
 from flinkish.spark.keyed.packing import PACKED_SCHEMA, packer, unpacker
 from flinkish.spark.keyed.plan import EVENT_TIME, PHASE, OperatorPlan
 from flinkish.spark.keyed.processor import KeyGroupProcessor
@@ -30,7 +30,7 @@ def run_operator(
 
     ``second`` are the rows of the second input, for a plan with two.
     """
-    name = f"flinkish.{plan.uid}"
+    name = observed_name(plan.uid, given=plan.named)
     sums = [F.sum(counter).alias(counter) for counter in COUNTERS]
     sums.append(sum_metrics(F.col(METRICS)).alias(METRICS))
     if plan.vector is not None:
@@ -110,4 +110,4 @@ class OperatorResults:
                 "a streaming operator counts by query: call statistics(query) with what "
                 "writeStream.start() returned"
             )
-        return dict.fromkeys(COUNTERS, 0) | statistics(query).get(self.uid, {})
+        return dict.fromkeys(COUNTERS, 0) | by_observed_name(query).get(self.name, {})

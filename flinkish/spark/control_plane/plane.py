@@ -256,10 +256,12 @@ def _finished(query: Any) -> int:
 def _speculates(spark: SparkSession | None) -> bool:
     """Whether Spark may run attempts of a task side by side."""
     session = SparkSession.getActiveSession() if spark is None else spark
-    context = None if session is None else context_of(session)
-    if context is None:
+    if session is None:
         return False
-    return str(context.getConf().get("spark.speculation", "false")).lower() == "true"
+    context = context_of(session)
+    # A session of Spark Connect shows the settings that its server was started with.
+    conf = session.conf if context is None else context.getConf()
+    return str(conf.get("spark.speculation", "false")).lower() == "true"
 
 
 def _host_of(spark: SparkSession | None) -> str:

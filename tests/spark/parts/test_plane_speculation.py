@@ -119,5 +119,6 @@ def test_the_driver_reads_what_spark_is_set_to(said: str, found: bool) -> None:
 
     session: Any = type("Session", (), {"sparkContext": Context()})()
     assert plane_module._speculates(session) is found
-    connect: Any = type("RemoteSession", (), {})()
-    assert not plane_module._speculates(connect)
+    connect: Any = type("RemoteSession", (), {"conf": Context().getConf()})()
+    assert plane_module._speculates(connect) is found
+    assert not plane_module._speculates(type("RemoteSession", (), {"conf": {}})())  # type: ignore[arg-type]

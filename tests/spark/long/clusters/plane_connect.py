@@ -5,6 +5,7 @@ saw that was told where workers find it.
 """
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from pyspark.sql import SparkSession
 
 import flinkish.spark as fs
 from flinkish.common.errors import UnsupportedOperationError
+from flinkish.spark.control_plane.plane import _speculates
 from tests.spark.plane_functions import counting
 from tests.spark.sessions import session
 
@@ -25,11 +27,14 @@ def refusal(*asked: SparkSession) -> str:
 
 
 def main(work: Path) -> None:
+    # For the server alone: what the client sets it would find again in any case.
+    os.environ["PYSPARK_SUBMIT_ARGS"] = "--conf spark.speculation=true pyspark-shell"
     spark = session("connect", work)
     found = {"session": type(spark).__module__, "given": refusal(spark), "active": refusal()}
     with fs.ControlPlane(spark, host="127.0.0.1", heartbeat_interval=50) as plane:
         frame = spark.range(0, 20, 1, 2)
         found["count"] = frame.mapInArrow(counting(plane), frame.schema).count()  # type: ignore[assignment]
+        found["speculates"] = _speculates(spark)  # type: ignore[assignment]
         found["counters"] = plane.counters()["counting"]  # type: ignore[assignment]
     (work / "found.json").write_text(json.dumps(found))
     spark.stop()

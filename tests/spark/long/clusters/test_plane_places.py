@@ -90,4 +90,5 @@ def test_connect(tmp_path: Path) -> None:
             assert lost in refusal
         assert "ControlPlane(host=...)" in refusal
     assert found["count"] == 20
+    assert found["speculates"], "the plane reads what the server was started with"
     assert found["counters"] == {"0": {"rows": 10}, "1": {"rows": 10}}

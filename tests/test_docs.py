@@ -21,6 +21,7 @@ HARD = {
     r"\b[Ww]hoever\b": "name the actor: the caller, the worker, the I/O thread",
     r"(?:^|[.;:]  ?|\bfor |\bthat )[Ww]ho (?!may connect)[a-z]+s\b(?!.*\?)": "name the actor",
     r"\b(?:of course|obviously)\b": "leave it out",
+    r'"""What ': "name the thing: the values that, the error of, the state after",
 }
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
 

@@ -24,7 +24,7 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=_UTC)
 
 
 class TypeInformation(ABC):
-    """What kind of value something holds.  Frozen, comparable, hashable, picklable.
+    """The type of a value.  Frozen, comparable, hashable, picklable.
 
     None stands for null and passes every check: what forbids nulls says so itself.
     """

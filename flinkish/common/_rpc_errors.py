@@ -64,7 +64,7 @@ class RpcTimeoutError(RpcError, TimeoutError):
 
 
 class RemoteError(RpcError):
-    """What was raised in another process (Flink: E.16).
+    """An error that was raised in another process (Flink: E.16).
 
     ``type_name`` is the name of its class, ``message`` its text, ``remote_traceback`` the
     traceback as text.  When the class is Python's own or one of flinkish, then the error that
@@ -97,7 +97,7 @@ class ConnectionLostError(RpcConnectionError):
 
 
 class FrameError(RpcError):
-    """What came over a connection is not what its protocol knows; the connection ends."""
+    """The peer sent bytes that the protocol does not know; the connection ends."""
 
 
 class FrameTooLargeError(RpcError, ValueError):

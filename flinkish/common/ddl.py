@@ -104,7 +104,7 @@ class _Reader:
         return token
 
     def numbers(self) -> list[int]:
-        """What stands in brackets after a type: `(10, 2)`; nothing is an empty list."""
+        """The numbers in brackets after a type: `(10, 2)`; nothing is an empty list."""
         found: list[int] = []
         if self.peek() == "(":
             self.take("(")

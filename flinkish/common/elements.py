@@ -1,4 +1,4 @@
-"""What flows through an operator: records, and the marks between them."""
+"""The elements that flow through an operator: records, and the marks between them."""
 
 from __future__ import annotations
 

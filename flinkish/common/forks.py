@@ -1,4 +1,4 @@
-"""What has threads cannot be used in a forked child: none of them is there.
+"""Guards against a fork: an object with threads has none of them in a forked child.
 
 An object that would take work there and never do it asks ``call_in_children``, and refuses.  Its
 locks may be held for ever in the child, by threads that are not there, so it makes new ones.

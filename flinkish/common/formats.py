@@ -1,4 +1,4 @@
-"""What is kept says which version of flinkish wrote it, and a later one's is refused by name.
+"""Versions of stored forms: each names the flinkish that wrote it; a later one is refused by name.
 
 Every form of stored bytes has a version of its own.  A version is raised when older readers would
 misread the bytes; this version reads all that are older than its own.  Contents that are JSON are

@@ -51,7 +51,7 @@ __all__ = [
 
 
 def as_type_information(given: Any, what: str = "type_info") -> TypeInformation:
-    """What users may give for a type, as a TypeInformation.
+    """The TypeInformation of anything that users may give for a type.
 
     A TypeInformation; None, for objects that are pickled; a list of types, for a row of them
     (both as PyFlink's ``OutputTag`` takes them); or Spark DDL such as ``"id bigint, n int"``.

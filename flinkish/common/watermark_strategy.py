@@ -60,7 +60,7 @@ class WatermarkGenerator:
 
 @dataclass(frozen=True)
 class WatermarkAlignment:
-    """What ``with_watermark_alignment`` was called with, in milliseconds."""
+    """The arguments of ``with_watermark_alignment``, in milliseconds."""
 
     watermark_group: str
     max_allowed_watermark_drift_ms: int

@@ -1,4 +1,4 @@
-"""What users subclass.
+"""The classes that users subclass.
 
 Owns: functions, the contexts they are called with, the runtime context they are opened with.
 Uses: ``common``, ``metrics``, ``time``, ``state``.

@@ -59,7 +59,7 @@ class BuiltInAggregate(AggregateFunction):
 
     @property
     def name(self) -> str:
-        """What the result is called."""
+        """The name of the result."""
         return self._alias or (self.kind if self.column is None else f"{self.kind}_{self.column}")
 
     def add(self, value: Any, accumulator: Any) -> Any:
@@ -306,7 +306,7 @@ class BuiltInAggregates(AggregateFunction):
 
     @property
     def names(self) -> list[str]:
-        """What the results are called."""
+        """The names of the results."""
         return [aggregate.name for aggregate in self.aggregates]
 
     def create_accumulator(self) -> list[Any]:

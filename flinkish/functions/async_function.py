@@ -45,10 +45,10 @@ class AsyncFunction(_Asynchronous, Generic[IN, OUT]):
 
     @abstractmethod
     async def async_invoke(self, value: IN) -> Any:
-        """What ``value`` becomes: an iterable of values, an empty one for nothing."""
+        """The results for ``value``: an iterable of values, an empty one for nothing."""
 
     def timeout(self, value: IN) -> Any:
-        """What ``value`` becomes when ``async_invoke``, with all retries, has not done in time.
+        """The results for ``value`` when ``async_invoke``, with all retries, has not done in time.
 
         May be ``async def``.  What it raises fails the task.
         """
@@ -98,8 +98,8 @@ class AsyncBatchFunction(_Asynchronous, Generic[IN, OUT]):
 
     @abstractmethod
     async def async_invoke_batch(self, values: list[IN]) -> Any:
-        """What ``values`` become, an iterable; it need not be as long, nor in their order."""
+        """The results for ``values``, an iterable; it need not be as long, nor in their order."""
 
     def timeout(self, values: list[IN]) -> Any:
-        """What they become when ``async_invoke_batch`` has not done in time."""
+        """The results when ``async_invoke_batch`` has not done in time."""
         raise timed_out(f"{type(self).__name__}.async_invoke_batch", values)

@@ -50,15 +50,15 @@ def exception_type_predicate(
 
 
 class AsyncRetryPredicate(ABC, Generic[OUT]):
-    """What is worth another attempt."""
+    """Says which outcomes are worth another attempt."""
 
     @abstractmethod
     def result_predicate(self) -> ResultPredicate | None:
-        """Says so of the values of an attempt; None: whatever they are, they will do."""
+        """A function of the values of an attempt; None: no values are worth another."""
 
     @abstractmethod
     def exception_predicate(self) -> ExceptionPredicate | None:
-        """Says so of the error of an attempt; None: none is."""
+        """A function of the error of an attempt; None: no error is worth another."""
 
 
 class RetryPredicate(AsyncRetryPredicate[OUT]):
@@ -103,7 +103,7 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
 
     @abstractmethod
     def get_retry_predicate(self) -> AsyncRetryPredicate:
-        """What is worth another attempt."""
+        """The predicate that says which outcomes are worth another attempt."""
 
     @staticmethod
     def no_restart() -> AsyncRetryStrategy:

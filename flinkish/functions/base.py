@@ -40,7 +40,7 @@ class MapFunction(Function):
 
     @abstractmethod
     def map(self, value: Any) -> Any:
-        """What ``value`` becomes."""
+        """The result for ``value``."""
 
 
 class FlatMapFunction(Function):
@@ -56,11 +56,11 @@ class CoMapFunction(Function):
 
     @abstractmethod
     def map1(self, value: Any) -> Any:
-        """What a value of the first stream becomes."""
+        """The result for a value of the first stream."""
 
     @abstractmethod
     def map2(self, value: Any) -> Any:
-        """What a value of the second stream becomes."""
+        """The result for a value of the second stream."""
 
 
 class CoFlatMapFunction(Function):

@@ -24,10 +24,10 @@ __all__ = [
 
 
 class BaseBroadcastProcessFunction(Function):
-    """What functions with broadcast state have in common."""
+    """The base of functions with broadcast state."""
 
     class BaseContext(ABC):
-        """What every call knows; not to be kept after it."""
+        """The context of every call; not to be kept after it."""
 
         @abstractmethod
         def timestamp(self) -> int | None:
@@ -42,7 +42,7 @@ class BaseBroadcastProcessFunction(Function):
             """How far event time has come, in ms."""
 
     class Context(BaseContext):
-        """What a call with a broadcast element knows."""
+        """The context of a call with a broadcast element."""
 
         @abstractmethod
         def get_broadcast_state(
@@ -51,7 +51,7 @@ class BaseBroadcastProcessFunction(Function):
             """The broadcast state, to read and to write."""
 
     class ReadOnlyContext(BaseContext):
-        """What a call with another element knows."""
+        """The context of a call with another element."""
 
         @abstractmethod
         def get_broadcast_state(
@@ -68,10 +68,10 @@ class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, O
     """
 
     class Context(BaseBroadcastProcessFunction.Context):
-        """What a call with a broadcast element knows."""
+        """The context of a call with a broadcast element."""
 
     class ReadOnlyContext(BaseBroadcastProcessFunction.ReadOnlyContext):
-        """What a call with another element knows."""
+        """The context of a call with another element."""
 
     @abstractmethod
     def process_element(self, value: IN1, ctx: BroadcastProcessFunction.ReadOnlyContext) -> Any:
@@ -90,7 +90,7 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
     """
 
     class Context(BaseBroadcastProcessFunction.Context):
-        """What a call with a broadcast element knows; it has no key."""
+        """The context of a call with a broadcast element; it has no key."""
 
         @abstractmethod
         def apply_to_keyed_state(
@@ -99,7 +99,7 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
             """Call ``function(key, state)`` for every key that holds anything in a state."""
 
     class ReadOnlyContext(BaseBroadcastProcessFunction.ReadOnlyContext):
-        """What a call with a keyed element knows."""
+        """The context of a call with a keyed element."""
 
         @abstractmethod
         def timer_service(self) -> TimerService:
@@ -110,7 +110,7 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
             """The key of the element or timer."""
 
     class OnTimerContext(ReadOnlyContext):
-        """What a call of ``on_timer`` knows."""
+        """The context of a call of ``on_timer``."""
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:

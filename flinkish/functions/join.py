@@ -18,7 +18,7 @@ class ProcessJoinFunction(Function):
     """
 
     class Context(ABC):
-        """What a call knows of its pair; not to be kept after it."""
+        """The context of a call with a pair; not to be kept after it."""
 
         @abstractmethod
         def get_left_timestamp(self) -> int:

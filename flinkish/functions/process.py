@@ -22,7 +22,7 @@ __all__ = [
 
 
 class _Context(ABC):
-    """What a call knows besides its value; not to be kept after it."""
+    """The context of a call; not to be kept after it."""
 
     @abstractmethod
     def timer_service(self) -> TimerService:
@@ -37,7 +37,7 @@ class _Context(ABC):
 
 
 class _KeyedContext(_Context):
-    """What a call with a key knows."""
+    """The context of a call with a key."""
 
     @abstractmethod
     def get_current_key(self) -> Any:
@@ -59,10 +59,10 @@ class KeyedProcessFunction(Function):
     """Makes values of values and of timers, key by key, with state of each key."""
 
     class Context(_KeyedContext):
-        """What a call of ``process_element`` knows."""
+        """The context of a call of ``process_element``."""
 
     class OnTimerContext(Context):
-        """What a call of ``on_timer`` knows."""
+        """The context of a call of ``on_timer``."""
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:
@@ -95,10 +95,10 @@ class KeyedCoProcessFunction(Function):
     """Makes values of the values of two streams and of timers; both share the state of a key."""
 
     class Context(_KeyedContext):
-        """What a call of ``process_element1`` or ``process_element2`` knows."""
+        """The context of a call of ``process_element1`` or ``process_element2``."""
 
     class OnTimerContext(Context):
-        """What a call of ``on_timer`` knows."""
+        """The context of a call of ``on_timer``."""
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:

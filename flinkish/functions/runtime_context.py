@@ -1,4 +1,4 @@
-"""What a function can ask of the operator that runs it."""
+"""The questions that a function can ask of the operator that runs it."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ __all__ = [
 
 
 class _WindowContext(ABC, Generic[W]):
-    """What a call of ``process`` or ``clear`` knows; not to be kept after it."""
+    """The context of a call of ``process`` or ``clear``; not to be kept after it."""
 
     @abstractmethod
     def window(self) -> W:
@@ -61,7 +61,7 @@ class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
     """Makes any number of values of the elements of a window; knows time and has state."""
 
     class Context(_WindowContext[W2]):
-        """What a call of ``process`` or ``clear`` knows."""
+        """The context of a call of ``process`` or ``clear``."""
 
         @abstractmethod
         def current_processing_time(self) -> int:
@@ -85,7 +85,7 @@ class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
     """Makes any number of values of the elements of a window; there are no keys."""
 
     class Context(_WindowContext[W2]):
-        """What a call of ``process`` or ``clear`` knows."""
+        """The context of a call of ``process`` or ``clear``."""
 
     @abstractmethod
     def process(self, context: ProcessAllWindowFunction.Context[W], elements: Iterable[IN]) -> Any:

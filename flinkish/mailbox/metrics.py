@@ -1,4 +1,4 @@
-"""What a mailbox measures of itself."""
+"""The metrics of a mailbox."""
 
 from __future__ import annotations
 

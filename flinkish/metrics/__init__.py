@@ -1,4 +1,4 @@
-"""What functions and operators count.
+"""The metrics of functions and operators.
 
 Owns: counters, gauges, meters, distributions, and the groups that name them.
 Uses: ``common``.

@@ -23,7 +23,7 @@ class Metric(ABC):
 
     @abstractmethod
     def snapshot(self) -> Any:
-        """What the metric stands at: a number, or a dict of numbers by name."""
+        """The value of the metric: a number, or a dict of numbers by name."""
 
 
 class Counter(Metric):
@@ -62,7 +62,7 @@ class Gauge(Metric):
         self._read = read
 
     def get_value(self) -> Any:
-        """What the function returns; its errors are not caught."""
+        """The value that the function returns; its errors are not caught."""
         return self._read()
 
     def snapshot(self) -> Any:

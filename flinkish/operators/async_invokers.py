@@ -32,7 +32,7 @@ def is_async(function: Any) -> bool:
 
 
 def function_name(function: Any) -> str:
-    """What to call a function in messages."""
+    """The name of a function in messages."""
     owner = getattr(function, "__self__", None)
     if owner is not None and not isinstance(owner, type):
         return f"{type(owner).__name__}.{function.__name__}"

@@ -1,4 +1,4 @@
-"""What an asynchronous operator is told, checked; and what it tells of itself."""
+"""The settings of an asynchronous operator, checked, and its statistics."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def bounded(number: Any, what: str, least: int, most: int) -> int:
 
 
 def invoker_of(fn: Any) -> Invoker:
-    """What calls ``fn``; ArgumentTypeError if it is nothing that can be called so."""
+    """The invoker of ``fn``; ArgumentTypeError if none can call it."""
     if isinstance(fn, type):
         raise ArgumentTypeError(f"{fn.__name__} is a class: give an instance, {fn.__name__}()")
     method = getattr(fn, "async_invoke", None)

@@ -189,7 +189,7 @@ class AsyncWaitOperator(StreamOperator):
         return [*elements_of(self._queue.elements()), *self._gathered(), *self._backlog]
 
     def _gathered(self) -> Iterable[StreamRecord | Watermark]:
-        """What was taken in and is neither in the queue nor in the backlog."""
+        """The elements that were taken in and are neither in the queue nor in the backlog."""
         return ()
 
     def statistics(self) -> AsyncStatistics:
@@ -330,7 +330,7 @@ class AsyncWaitOperator(StreamOperator):
                 self._emitter.emit(*queue.emit_many(_AT_ONCE))
 
     def _fail(self, call: AsyncCall, error: BaseException) -> list[Any]:
-        """What to emit for an element that failed for good; without on_failure fail the task."""
+        """The output for an element that failed for good; without on_failure fail the task."""
         self._failures += 1
         self._explain(error, call)
         handler = self.settings.on_failure

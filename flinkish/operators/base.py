@@ -1,4 +1,4 @@
-"""What every operator is: its life, its input, its output."""
+"""The base of all operators: life cycle, input, output."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class BatchOutput(Output, Protocol):
 
 @dataclass(kw_only=True)
 class OperatorEnvironment:
-    """What surrounds an operator.
+    """The surroundings of an operator.
 
     ``key_selector`` says the key of a value (None: the input has no keys), ``key_selector2`` that
     of a value of the second input, if there is one, ``key_type`` as which Java type keys are
@@ -89,7 +89,7 @@ class OperatorEnvironment:
         )
 
     def context_settings(self) -> dict[str, Any]:
-        """What a runtime context tells of the surroundings, as its arguments."""
+        """The arguments that a runtime context takes from the surroundings."""
         return {
             "task_name": self.task_name,
             "index": self.index,

@@ -38,7 +38,7 @@ _METHODS = ("process_element", "process_broadcast_element", "open", "close")
 
 
 class _Clocks:
-    """What all contexts have; ``inner`` is the loop's context of the call."""
+    """The base of all contexts; ``inner`` is the loop's context of the call."""
 
     def __init__(self, owner: Broadcast) -> None:
         self._owner = owner

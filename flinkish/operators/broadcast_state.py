@@ -45,7 +45,7 @@ class _Copies:
 
 
 class _Readable(ReadOnlyBroadcastState[Any, Any]):
-    """What keyed elements and timers get."""
+    """The read-only view that keyed elements and timers get."""
 
     def __init__(self, copies: _Copies) -> None:
         self._copies = copies
@@ -81,7 +81,7 @@ class _Readable(ReadOnlyBroadcastState[Any, Any]):
 
 
 class _Writable(_Readable, BroadcastState[Any, Any]):
-    """What broadcast elements get."""
+    """The writable view that broadcast elements get."""
 
     def put(self, key: Any, value: Any) -> None:
         self._copies.write("put", key, value)

@@ -49,7 +49,7 @@ class _UnkeyedTwoInputOperator(UnkeyedOperator):
         self._run(method, record, lambda value: self._call(method, value))
 
     def _call(self, method: str, value: Any) -> Iterable[Any]:
-        """What a method of the function gives for a value."""
+        """The outputs of a method of the function for a value."""
         return self._values(method, value)
 
     def _advance(self, number: int, watermark: Watermark) -> None:

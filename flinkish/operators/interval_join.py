@@ -74,7 +74,7 @@ class JoinDefinition:
         return replace(self, left_late=left or self.left_late, right_late=right or self.right_late)
 
     def with_function(self, function: Any) -> JoinDefinition:
-        """What pairs are given to; ArgumentTypeError if it is no ProcessJoinFunction."""
+        """The function that gets the pairs; ArgumentTypeError if it is no ProcessJoinFunction."""
         check_function(
             function, ProcessJoinFunction, ("process_element", "open", "close"), "interval_join"
         )

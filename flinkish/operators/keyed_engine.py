@@ -46,7 +46,7 @@ class KeyedEngineOperator(KeyedOperator):
 
     @abstractmethod
     def _functions(self) -> Sequence[Any]:
-        """What is opened and closed with the operator; the first one names it."""
+        """The functions that open and close with the operator; the first one names it."""
 
     # What an error is said to come from.
     _on_element = "process_element"

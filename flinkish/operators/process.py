@@ -144,7 +144,7 @@ class UnkeyedOperator(StreamOperator):
         add_note(error, f"raised in {type(self.function).__name__}.{method}{when}")
 
     def _values(self, method: str, *arguments: Any) -> Iterable[Any]:
-        """What a method of the function gives, as an iterable of values."""
+        """The values that a method of the function gives, as an iterable."""
         return values_of(getattr(self.function, method)(*arguments), method)
 
 
@@ -200,7 +200,7 @@ class StreamFilter(UnkeyedOperator):
 
 
 def values_of(result: Any, method: str) -> Iterable[Any]:
-    """What a method of a function returned, as an iterable of values."""
+    """The values that a method of a function returned, as an iterable."""
     if result is None:
         return ()
     one_value = isinstance(result, (str, bytes, dict)) or hasattr(result, "get_row_kind")

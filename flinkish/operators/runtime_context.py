@@ -1,4 +1,4 @@
-"""What user functions ask the operator that runs them."""
+"""The runtime contexts that operators give to user functions."""
 
 from __future__ import annotations
 

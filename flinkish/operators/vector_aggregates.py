@@ -53,7 +53,7 @@ def result_type(aggregate: BuiltInAggregate, kind: pa.DataType | None) -> pa.Dat
 
 
 class VectorAggregates:
-    """What several aggregates accumulate, as one layout of records.
+    """The accumulators of several aggregates, as one layout of records.
 
     Aggregates of one column share what they have in common: its count, its sum.
     """

@@ -76,7 +76,7 @@ class WindowSpec:
         return self.gap == 0 and self.lateness == 0 and self.size >= self.unit
 
     def engine(self, backend: KeyedStateBackend, aggregates: VectorAggregates) -> WindowEngine:
-        """What computes these windows, with its state among that of the backend."""
+        """The engine that computes these windows, with its state among that of the backend."""
         name = "sessions" if self.gap else "panes"
         # Records of another layout, or panes of other windows, must never be taken for these.
         declared = StateDeclaration(
@@ -99,7 +99,7 @@ class WindowSpec:
         )
 
     def combiner(self, aggregates: VectorAggregates) -> PaneCombiner:
-        """What makes one record of a key's elements in a pane."""
+        """The combiner that makes one record of a key's elements in a pane."""
         if not self.combines:
             raise UnsupportedOperationError("elements of a pane of these windows differ in fate")
         return PaneCombiner(
@@ -244,7 +244,7 @@ class VectorWindow:
             self._taken.append((rows, begins, ends, records))
 
     def take(self) -> FiredWindows | None:
-        """What has fired since the last call, or None; to be called before the table commits."""
+        """The windows fired since the last call, or None; to be called before the table commits."""
         if self.engine.waiting:
             self._taken.append(self.engine.take())
         taken, self._taken = self._taken, []

@@ -1,4 +1,4 @@
-"""What a window operator does: checked when it is put together, the same in every runtime."""
+"""The definition of a window operator: checked when it is made, the same in every runtime."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class WindowDefinition:
 
     @property
     def functions(self) -> Sequence[Any]:
-        """What is opened and closed; the first one gives errors their name."""
+        """The functions that open and close with it; the first one gives errors their name."""
         found = [one for one in (self.function, self.fold) if one is not None]
         return [one for one in found if callable(getattr(one, "open", None))] or found
 

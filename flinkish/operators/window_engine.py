@@ -88,7 +88,7 @@ _SPEAKERS: dict[type[Trigger], int] = {
 
 @dataclass(frozen=True)
 class _Plan:
-    """What `WindowedProcess` reads."""
+    """The numbers that `WindowedProcess` reads."""
 
     shape: int
     event: bool

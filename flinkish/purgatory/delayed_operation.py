@@ -1,4 +1,4 @@
-"""What the purgatory holds."""
+"""The operations that the purgatory holds."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class ManualTimer(Timer):
 
     @property
     def now_ms(self) -> int:
-        """What the clock shows: milliseconds since it was made."""
+        """The time of the clock: milliseconds since it was made."""
         return self._nanos // 1_000_000
 
     def advance_clock(self, timeout_ms: DurationLike = 0) -> bool:

@@ -1,4 +1,4 @@
-"""What every timer of this room has."""
+"""The interface of every timer of this room."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a timer runs."""
+"""The tasks that a timer runs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TimerTask(timer_tasks.TimerTask):
     __slots__ = ()
 
     def run(self) -> None:
-        """What to do when the delay is over; called on the timer's executor."""
+        """The action after the delay; called on the timer's executor."""
         raise UnsupportedOperationError(
             f"{type(self).__name__} has no run method: override TimerTask.run"
         )

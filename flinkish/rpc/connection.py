@@ -44,7 +44,7 @@ FOR_GOOD = 1  # the call field of the GOODBYE of a service that ends
 
 
 class ConnectionOwner(Protocol):
-    """What a connection needs of its transport; all of it on the I/O thread."""
+    """The methods that a connection calls on its transport, all of them on the I/O thread."""
 
     send_timeout_ms: int
     max_frame_size: int
@@ -196,7 +196,7 @@ class Connection(Inflow):
     # --- what comes in, on the I/O thread
 
     def _guard(self, action: Callable[[], None]) -> None:
-        """What fails here ends this connection, and no other."""
+        """Run a step; an error ends this connection, and no other."""
         try:
             action()
         except Exception as error:

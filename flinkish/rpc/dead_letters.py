@@ -1,4 +1,4 @@
-"""What could not be delivered."""
+"""Messages that could not be delivered."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ __all__ = ["RpcFuture", "awaiting", "completed", "end", "failed", "uncancellable
 
 
 def awaiting(future: RpcFuture[Any]) -> Generator[Any, None, Any]:
-    """What ``await future`` does: the loop is told when the future has ended."""
+    """Wait in ``await future``: the loop is told when the future has ended."""
     if not future.done():
         import asyncio
 

@@ -46,7 +46,7 @@ def _is_gateway(kind: type) -> bool:
 
 
 class RpcGateway:
-    """What an endpoint can be asked: a class of annotated methods without bodies.
+    """The interface of an endpoint: a class of annotated methods without bodies.
 
     ``-> None`` is a tell: sent and forgotten, without an answer or an error (Flink: E.15).
     ``-> T`` marked by ``ask``, or ``-> Future[T]`` without a mark, is an ask.  ``-> T`` without
@@ -141,7 +141,7 @@ def schema_of(gateway: type[RpcGateway]) -> Schema:
 
 
 class GatewayProxy:
-    """What ``connect`` returns, beside being a gateway of the class that was asked for."""
+    """The methods of every object that ``connect`` returns, beside those of its gateway class."""
 
     _implements = True
     _port: Port

@@ -53,7 +53,7 @@ RECORD_KEY = 16  # bytes
 
 @dataclass(frozen=True)
 class Identity:
-    """What a side says about itself.
+    """The description that each side gives of itself.
 
     ``listens`` is where it can be dialled, None where it cannot; ``window`` how many bytes of
     requests it lets the other side have under way, ``max_frame_size`` the largest frame it takes.

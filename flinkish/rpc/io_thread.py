@@ -147,7 +147,7 @@ class IoThread:
 
     @property
     def epoll(self) -> int:
-        """What it waits with."""
+        """The descriptor of the epoll that it waits with."""
         return self._epoll.fileno()
 
     # --- for callbacks

@@ -46,7 +46,7 @@ LINKS_LIMIT = 64 << 20  # bytes of the requests whose links one connection holds
 
 
 class OpenRequest(msgspec.Struct, array_like=True):
-    """What OPEN carries; without a gateway only the endpoint's name is asked for."""
+    """The payload of OPEN; without a gateway only the endpoint's name is asked for."""
 
     version: int
     endpoint: str
@@ -58,7 +58,7 @@ class OpenRequest(msgspec.Struct, array_like=True):
 
 
 class OpenReply(msgspec.Struct, array_like=True):
-    """What OPENED carries: ``absent`` are numbers of methods that the endpoint lacks."""
+    """The payload of OPENED: ``absent`` are numbers of methods that the endpoint lacks."""
 
     endpoint: str
     link: int

@@ -48,7 +48,7 @@ class PeerLostError(RecipientUnreachableError, ConnectionLostError):
 
 
 class _Failure(msgspec.Struct, array_like=True):
-    """What travels of an error: its class, what it says, where it was raised."""
+    """The parts of an error that travel: its class, its text, where it was raised."""
 
     type_name: str
     message: str

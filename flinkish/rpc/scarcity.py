@@ -1,4 +1,4 @@
-"""What an error says if this process lacks a descriptor, or a thread, and what helps."""
+"""Messages for a process that lacks descriptors or threads, with the remedy."""
 
 from __future__ import annotations
 

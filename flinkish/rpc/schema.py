@@ -62,7 +62,7 @@ class MethodSchema:
 
     @property
     def text(self) -> str:
-        """What two sides compare."""
+        """The signature that two sides compare."""
         parameters = ", ".join(
             f"{name}: {_text(kind)}{'?' if self._optional(name) else ''}"
             for name, kind in self.parameters
@@ -214,7 +214,7 @@ class Schema:
 
     @cached_property
     def procedures(self) -> dict[str, Procedure]:
-        """What the floor calls, compiled."""
+        """The encoders and decoders that the floor calls, compiled, by method."""
         return {method.name: self._procedure(method) for method in self.methods}
 
     def _procedure(self, method: MethodSchema, *, lenient: bool = False) -> Procedure:

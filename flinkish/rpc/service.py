@@ -146,7 +146,7 @@ class RpcService:
 
     @property
     def tls(self) -> TlsConfig | Literal["plaintext"] | None:
-        """What connections are encrypted by; made for the occasion where none was given."""
+        """The certificate that encrypts connections; the service makes one if none was given."""
         return self._settings["tls"] if self._transport is None else self._transport.tls
 
     def transport(self) -> Transport:
@@ -179,7 +179,7 @@ class RpcService:
         return self._closed is not None
 
     def statistics(self) -> RpcStatistics:
-        """What there is and was to do."""
+        """Counts of the work that is waiting and that was done."""
         return RpcStatistics(
             endpoints=len(self._inboxes),
             turns=self._dispatcher.turns,

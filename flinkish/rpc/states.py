@@ -19,7 +19,7 @@ class EndpointState(IntEnum):
 
 
 class Control(IntEnum):
-    """What an endpoint can be told, beside its calls; passes fencing and the running check."""
+    """A message to an endpoint beside its calls; passes fencing and the running check."""
 
     START = 0
     STOP = 1

@@ -1,4 +1,4 @@
-"""What a service has done."""
+"""The statistics of a service."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Stranger(Protocol):
 
     @property
     def received_bytes(self) -> int:
-        """What it has sent."""
+        """The bytes that it has sent."""
 
 
 class Strangers:

@@ -141,7 +141,7 @@ class TlsConfig:
             raise _unusable(error) from error
 
     def context(self, *, dialing: bool) -> ssl.SSLContext:
-        """What TLS sessions of one role are made of.
+        """The settings of TLS sessions of one role.
 
         IllegalArgumentError where a file is missing, or the three do not fit together.
         """

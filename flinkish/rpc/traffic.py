@@ -1,4 +1,4 @@
-"""What went over the connections of a transport, and what did not."""
+"""The traffic of a transport's connections, and the messages that were lost."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Traffic:
     waits: int = 0
 
     def add(self, connection: Connection) -> None:
-        """What this connection did."""
+        """The counts of this connection."""
         frames, octets, waits = connection.counts
         self.frames_sent += frames
         self.bytes_sent += octets

@@ -63,7 +63,7 @@ def _from_arrow(value: Any, code: int) -> Ext:
 
 
 def _extend(value: Any) -> Any:
-    """What MessagePack does not know; TypeError for what cannot travel."""
+    """Encode a value that MessagePack does not know; TypeError if it cannot travel."""
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         if isinstance(value, numpy.ndarray):

@@ -1,4 +1,4 @@
-"""What the floor says and does through Python: errors, logs, bytes.
+"""The parts of the compiled floor that are Python: errors, logs, bytes.
 
 Every function here is called by ``_core/rpc``, which knows no error class, no log and no codec.
 """
@@ -329,7 +329,7 @@ def unreadable_result(procedure: Procedure, address: str, cause: BaseException) 
 
 
 def service_closed(name: str) -> Exception:
-    """What becomes of asks that are unanswered when their service ends."""
+    """The error of asks that are unanswered when their service ends."""
     return RecipientUnreachableError(f"service {name!r} was closed before the answer came")
 
 
@@ -375,7 +375,7 @@ def is_own_fault(error: Exception) -> bool:
 
 
 def peer_lost(cause: Exception, address: str, method: str, age_ms: int) -> Exception:
-    """What becomes of asks when the connection is lost (Flink: E.23); none is sent again."""
+    """The error of asks whose connection is lost (Flink: E.23); none is sent again."""
     after = f" after {age_ms} ms" if age_ms else ""
     for_good = isinstance(cause, ConnectionLostError) and cause.for_good
     error = PeerLostError(

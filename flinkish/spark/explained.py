@@ -1,4 +1,4 @@
-"""What a user needs of a failed query, out of some hundred lines of Spark's and Python's stacks.
+"""The useful lines of a failed query, out of a hundred of Spark's and Python's stacks.
 
 Spark hands an error of a worker on as text, in which tracebacks lie between its own lines: that of
 the task, within that of `foreachBatch`, within the description of a query.

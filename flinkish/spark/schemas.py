@@ -92,7 +92,7 @@ def output_schema(given: StructType | str | TypeInformation | None, what: str) -
 
 
 def _folding(frame: DataFrame) -> Callable[[str], str]:
-    """What makes two names equal if they are one to Spark."""
+    """The folding under which two names are equal if they are one to Spark."""
     minds_case = frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
     return str if minds_case else str.lower
 

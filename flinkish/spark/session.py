@@ -1,4 +1,4 @@
-"""What Spark must be set to, and what must be installed, for stateful operators in Python."""
+"""The settings and packages that stateful operators in Python need of Spark."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def row_schema(type_info: TypeInformation) -> spark.StructType:
 
 
 def converter(type_info: TypeInformation) -> Callable[[Any], Any] | None:
-    """What makes a column value of a value, or None where they are the same."""
+    """The function that makes a column value of a value, or None if they are the same."""
     if not _converts(type_info):
         return None
     if isinstance(type_info, (RowTypeInfo, TupleTypeInfo)):

@@ -56,7 +56,7 @@ class AppendingState(State, Generic[IN, OUT]):
 
     @abstractmethod
     def get(self) -> OUT | None:
-        """What was made of the values so far."""
+        """The result of the values so far."""
 
     @abstractmethod
     def add(self, value: IN) -> None:

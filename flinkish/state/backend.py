@@ -58,7 +58,7 @@ _KINDS: dict[type[StateDescriptor], str] = {
 
 @dataclass(frozen=True, slots=True)
 class StateDeclaration:
-    """What a checkpoint remembers of a state: enough to refuse another one of its name."""
+    """A checkpoint's record of a state: enough to refuse another one of its name."""
 
     name: str
     kind: str

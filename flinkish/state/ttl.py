@@ -132,12 +132,12 @@ class StateTtlConfig:
             return self.Strategies.FULL_STATE_SCAN_SNAPSHOT in self._strategies
 
         def get_incremental_cleanup_strategy(self) -> CleanupStrategy | None:
-            """What was asked for, else Flink's default if cleaning in the background."""
+            """The strategy asked for, else Flink's default if cleaning in the background."""
             default = self.IncrementalCleanupStrategy(5, False) if self._in_background else None
             return self._strategies.get(self.Strategies.INCREMENTAL_CLEANUP, default)
 
         def get_rocksdb_compact_filter_cleanup_strategy(self) -> CleanupStrategy | None:
-            """What was asked for, else Flink's default if cleaning in the background."""
+            """The strategy asked for, else Flink's default if cleaning in the background."""
             default = self.RocksdbCompactFilterCleanupStrategy(1_000)
             return self._strategies.get(
                 self.Strategies.ROCKSDB_COMPACTION_FILTER, default if self._in_background else None

@@ -138,7 +138,7 @@ class ElementChannel:
             complete(news, None)
 
     def _poll_end(self) -> StreamElement | InputStatus:
-        """What is after the elements.  Under the lock."""
+        """The status after the elements.  Under the lock."""
         if self._data_end is not None:
             end, self._data_end = self._data_end, None
             return end

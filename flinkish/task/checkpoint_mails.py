@@ -125,5 +125,5 @@ class CheckpointMails:
 
 
 def _outcome(kept: Future[None]) -> bool | BaseException:
-    """What became of a save; one that was cancelled has kept nothing."""
+    """The outcome of a save; a cancelled one has kept nothing."""
     return False if kept.cancelled() else kept.exception() or True

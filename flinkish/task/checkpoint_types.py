@@ -1,4 +1,4 @@
-"""What is said about checkpoints."""
+"""The records of checkpoints: their options, metrics, and notices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a task has to do with checkpoints: its state, its part in them, what it is told of them."""
+"""A task's side of checkpoints: its state, its part in each, and the notices that it gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a task reads from and writes to: protocols, and what an input says of itself."""
+"""The inputs and outputs of a task: protocols, and the states of an input."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 class InputStatus(Enum):
-    """What an input has next (Flink: A.45)."""
+    """The state of an input after a poll (Flink: A.45)."""
 
     MORE_AVAILABLE = "there is more right now"
     NOTHING_AVAILABLE = "there may be more later"
@@ -103,7 +103,7 @@ class _SideOutput(Protocol):
 
 
 def _nowhere(element: StreamElement) -> None:
-    """What moves time or checkpoints on has nobody to tell; a record would be lost."""
+    """Drop elements that move time or checkpoints on; refuse a record, which would be lost."""
     if not isinstance(element, StreamRecord):
         return
     raise UnsupportedOperationError(

@@ -1,4 +1,4 @@
-"""What a task's part of a checkpoint holds besides its operator's state.
+"""A task's part of a checkpoint besides its operator's state.
 
 A task without any of that gives its operator's bytes as they are, so the reader of a checkpoint
 finds them; else a sealed frame around both.

@@ -123,7 +123,7 @@ class Job:
 
     @property
     def failure(self) -> BaseException | None:
-        """What its last failed attempt failed with; what made the job fail, if it has."""
+        """The error of its last failed attempt; that which made the job fail, if it has."""
         return self._failure
 
     def statistics(self) -> JobStatistics:

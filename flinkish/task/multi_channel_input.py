@@ -67,7 +67,7 @@ class CheckpointedInput(Protocol):
         ...
 
     def in_flight(self, checkpoint_id: int) -> Future[list[list[bytes]]] | None:
-        """What is to be kept with a checkpoint that has been given out, if there can be any."""
+        """The elements to keep with a checkpoint that has been given out, if there can be any."""
         ...
 
     def restore_in_flight(self, elements: list[list[StreamElement]]) -> None:

@@ -86,7 +86,7 @@ def backoff_of(
     settings: RestartStrategyConfiguration,
     chance: Callable[[float, float], float] = random.uniform,
 ) -> RestartBackoff:
-    """What does as these settings say; ``chance(low, high)`` gives the jitter."""
+    """The back-off that these settings describe; ``chance(low, high)`` gives the jitter."""
     if isinstance(settings, NoRestartStrategyConfiguration):
         return _Never()
     if isinstance(settings, FixedDelayRestartStrategyConfiguration):

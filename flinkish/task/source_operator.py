@@ -128,7 +128,7 @@ class SourceOperator(StreamOperator):
         raise UnsupportedOperationError(f"a source takes no elements, and {record!r} came")
 
     def snapshot_state(self, checkpoint_id: int) -> bytes:
-        """What the function gives; empty for one without state."""
+        """The function's snapshot; empty for a function without state."""
         super().snapshot_state(checkpoint_id)
         if isinstance(self.function, CheckpointedFunction):
             return self.function.snapshot_state(checkpoint_id)

@@ -277,7 +277,7 @@ class StreamTask(CheckpointedTask):
     # --- the end
 
     def _after_invoke(self) -> None:
-        """What is left to do after the input has ended well, in Flink's order (A.51)."""
+        """Take the last steps after the input has ended well, in Flink's order (A.51)."""
         if self._operator is not None:
             self._operator.timers.quiesce().result()
         if self._owns_timers:

@@ -20,7 +20,7 @@ __all__ = ["CheckpointedOperator", "SubtaskCheckpoints", "declined"]
 
 
 class CheckpointedOperator(Protocol):
-    """What a task asks of its operator when there are checkpoints."""
+    """The methods that a task calls on its operator for checkpoints."""
 
     def snapshot_state(self, checkpoint_id: int) -> bytes:
         """The state."""

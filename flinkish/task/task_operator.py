@@ -84,7 +84,7 @@ class TaskOperator:
             self.operator.close()
 
     def _in_mailbox(self, callback: ProcessingTimeCallback) -> ProcessingTimeCallback:
-        """What a timer's thread calls instead of ``callback``: it only puts a mail (A.52)."""
+        """A timer's thread calls this instead of ``callback``: it only puts a mail (A.52)."""
 
         def put(timestamp: int) -> None:
             def run() -> None:

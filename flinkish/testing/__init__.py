@@ -1,4 +1,4 @@
-"""What tests of functions and operators use: harnesses, and time by hand.
+"""Tools for tests of functions and operators: harnesses, and time by hand.
 
 Owns: harnesses around one operator or function, the test clock, a mailbox that runs step by step.
 Uses: ``_core``, ``common``, ``metrics``, ``mailbox``, ``time``, ``functions``, ``operators``,

@@ -220,7 +220,7 @@ class OneInputStreamOperatorTestHarness(Generic[O]):
         self.processing_time_service.advance(delta)
 
     def get_processing_time(self) -> int:
-        """What the clock says, in ms."""
+        """The time of the clock, in ms."""
         return self.processing_time_service.get_current_processing_time()
 
     # --- output
@@ -242,7 +242,7 @@ class OneInputStreamOperatorTestHarness(Generic[O]):
         return self._output.sides.get(tag)
 
     def get_metric(self, name: str) -> Any:
-        """What a metric stands at; ``"group.name"`` for one in a group."""
+        """The value of a metric; ``"group.name"`` for one in a group."""
         found = self.metrics.snapshot()
         if name not in found:
             raise IllegalArgumentError(
@@ -332,7 +332,7 @@ class KeyedOneInputStreamOperatorTestHarness(OneInputStreamOperatorTestHarness[O
         new_parallelism: int,
         subtask_index: int,
     ) -> bytes:
-        """What one subtask of ``new_parallelism`` starts from, of a repackaged snapshot."""
+        """The part of a repackaged snapshot that one subtask of ``new_parallelism`` starts from."""
         whole = OperatorSnapshot.from_bytes(snapshot)
         whole.check_setting("max_parallelism", max_parallelism)
         compute_key_group_range_for_operator_index(max_parallelism, old_parallelism, 0)

@@ -54,7 +54,7 @@ class TestProcessingTimeService(ProcessingTimeService):
     # --- the clock
 
     def get_current_processing_time(self) -> int:
-        """What the clock was set to."""
+        """The time that the clock was set to."""
         return self._now
 
     def set_current_time(self, timestamp: int) -> None:

@@ -38,7 +38,7 @@ class InternalTimer:
 
 
 class Triggerable(ABC):
-    """What a timer service calls.  The timer's key and namespace are current then."""
+    """The callbacks of a timer service.  The timer's key and namespace are current then."""
 
     @abstractmethod
     def on_event_time(self, timer: InternalTimer) -> None:

@@ -51,7 +51,7 @@ DEFAULT_LOWER_BOUND_MAX_PARALLELISM = 128
 UPPER_BOUND_MAX_PARALLELISM = 1 << 15
 
 KeyType: TypeAlias = TypeInformation | str | Sequence[Any] | None
-"""What says of which Java type a key is: ``Types.LONG()``, a name such as ``"long"``, ``"int"``
+"""The Java type of a key: ``Types.LONG()``, a name such as ``"long"``, ``"int"``
 or Spark's ``"bigint"``, a tuple or list of these for a tuple key, or None.  ``"int|long"`` is an
 int where 32 bits hold the value, else a long: keys that were ints before they were longs."""
 
@@ -108,7 +108,7 @@ class KeyGroupRange:
 
 
 def floor_key_type(key_type: KeyType) -> FloorKeyType:
-    """What ``flinkish._core.keys.key_groups`` takes for a key type; pickled objects are untyped."""
+    """The key type as ``flinkish._core.keys.key_groups`` takes it; pickled objects are untyped."""
     if key_type is None or isinstance(key_type, str):
         return key_type
     if isinstance(key_type, (RowTypeInfo, TupleTypeInfo)):

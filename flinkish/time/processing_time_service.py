@@ -197,7 +197,7 @@ class SystemProcessingTimeService(ProcessingTimeService):
         return len(self._wheel)
 
     def statistics(self) -> ProcessingTimeStatistics:
-        """What there was to do."""
+        """Counts of the work that was done."""
         with self._changed:
             return ProcessingTimeStatistics(
                 len(self._wheel),

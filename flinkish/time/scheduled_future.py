@@ -1,4 +1,4 @@
-"""What becomes of a scheduled callback."""
+"""The future of a scheduled callback."""
 
 from __future__ import annotations
 

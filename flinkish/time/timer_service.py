@@ -1,4 +1,4 @@
-"""What user functions ask for the time and for timers."""
+"""The service that gives user functions the time, and timers."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class WheelTimer(LoopTimers):
         return WheelTimeout(self, when)
 
     def statistics(self) -> WheelTimerStatistics:
-        """What there was to do."""
+        """Counts of the work that was done."""
         return WheelTimerStatistics(len(self), self.scheduled, self.fired, self.cancelled)
 
     def _forked(self) -> None:
@@ -109,7 +109,7 @@ class _State(Enum):
 
 
 class WheelTimeout:
-    """What ``async with`` of a `WheelTimer.timeout` gives: asyncio's ``Timeout`` on the wheel.
+    """The object of ``async with`` of a `WheelTimer.timeout`: asyncio's ``Timeout`` on the wheel.
 
     Life cycle: created, active inside the block, then finished or expired.  On expiry the task
     is cancelled, and what leaves the block is a `TimeoutError`, unless somebody else cancelled

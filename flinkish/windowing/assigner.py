@@ -1,4 +1,4 @@
-"""What every window assigner is."""
+"""The base of all window assigners."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class WindowAssigner(ABC, Generic[T, W]):
     gap: int | None = None
 
     class WindowAssignerContext(ABC):
-        """What an assigner may ask."""
+        """The questions that an assigner may ask."""
 
         @abstractmethod
         def get_current_processing_time(self) -> int:

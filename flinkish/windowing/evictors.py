@@ -36,7 +36,7 @@ class Evictor(ABC):
     """
 
     class EvictorContext(ABC):
-        """What an evictor may ask."""
+        """The questions that an evictor may ask."""
 
         @abstractmethod
         def get_current_processing_time(self) -> int:

@@ -1,4 +1,4 @@
-"""What every trigger is, and those that know neither time nor values."""
+"""The base of all triggers, and the triggers that know neither time nor values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class TriggerResult(Enum):
-    """What becomes of a window: (whether it fires, whether its contents go)."""
+    """The decision on a window: (whether it fires, whether its contents go)."""
 
     CONTINUE = (False, False)
     FIRE_AND_PURGE = (True, True)

@@ -89,7 +89,7 @@ cdef str shown(object value):
 
 @cython.final
 cdef class Target:
-    """What the values of a column have to become."""
+    """The form that the values of a column have to take."""
 
     def __init__(self, column: str, type: object, nullable: bool, zone: object) -> None:
         self.column = column
@@ -304,7 +304,7 @@ cdef object _dates(Target target, list values, list parents):
 
 
 cdef int64_t _wall_microseconds(object value) noexcept:
-    """What clock and calendar of a datetime show, as microseconds since 1970."""
+    """The wall-clock time of a datetime, as microseconds since 1970."""
     cdef int64_t days = days_of_civil(
         datetime_year(value), datetime_month(value), datetime_day(value))
     return ((days * 86400 + datetime_hour(value) * 3600 + datetime_minute(value) * 60

@@ -15,7 +15,7 @@ class Refusal(Exception):
 
 @final
 class Target:
-    """What the values of a column have to become."""
+    """The form that the values of a column have to take."""
 
     @property
     def column(self) -> str: ...

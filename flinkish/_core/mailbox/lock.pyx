@@ -17,7 +17,7 @@ segment_raise(fork_watch())
 
 
 cdef class MailboxLock:
-    """What a MailboxQueue is guarded by; errors are of the class ``illegal_state``."""
+    """The lock that guards a MailboxQueue; errors are of the class ``illegal_state``."""
 
     illegal_state = RuntimeError
 

@@ -250,7 +250,7 @@ cdef class MailboxLoop:
 @cython.final
 @cython.nonecheck(True)
 cdef class MailboxController:
-    """What the default action may do to its own loop."""
+    """The handle by which the default action controls its own loop."""
 
     def suspend_default_action(self, timer=None):
         """Do not call the default action until ``resume`` of the Suspension returned (A.33).

@@ -79,7 +79,7 @@ cdef class Mail:
 
     @property
     def priority(self):
-        """What takes see: -1 for a deferrable mail (Flink: A.20)."""
+        """The priority that a take compares: -1 for a deferrable mail (Flink: A.20)."""
         return self.visible
 
     @property

@@ -51,7 +51,7 @@ class Mail:
     ) -> None: ...
     @property
     def priority(self) -> int:
-        """What takes see: -1 for a deferrable mail (Flink: A.20)."""
+        """The priority that a take compares: -1 for a deferrable mail (Flink: A.20)."""
 
     @property
     def original_priority(self) -> int:
@@ -72,7 +72,7 @@ _T = TypeVar("_T")
 
 @disjoint_base
 class MailboxLock:
-    """What a MailboxQueue is guarded by; errors are of the class ``illegal_state``."""
+    """The lock that guards a MailboxQueue; errors are of the class ``illegal_state``."""
 
     illegal_state: ClassVar[type[Exception]]
 
@@ -158,7 +158,7 @@ class MailboxLoop:
 
 @final
 class MailboxController:
-    """What the default action may do to its own loop."""
+    """The handle by which the default action controls its own loop."""
 
     def suspend_default_action(self, timer: _PeriodTimer | None = None) -> Suspension:
         """Do not call the default action until ``resume`` of the Suspension returned (A.33).

@@ -70,10 +70,10 @@ class DelayedOperation(LockedTask):
         """Complete it if its condition holds: ``return self.force_complete()``; else False."""
 
     def on_complete(self) -> None:
-        """What its completion does; runs once."""
+        """The action of its completion; runs once."""
 
     def on_expiration(self) -> None:
-        """What its expiry does, after `on_complete`."""
+        """The action of its expiry, after `on_complete`."""
 
     def run(self) -> None:
         """Expire it: what its timer does (Kafka: P.1)."""

@@ -185,10 +185,10 @@ cdef class DelayedOperation(LockedTask):
         return False
 
     def on_complete(self):
-        """What its completion does; runs once."""
+        """The action of its completion; runs once."""
 
     def on_expiration(self):
-        """What its expiry does, after `on_complete`."""
+        """The action of its expiry, after `on_complete`."""
 
     def run(self):
         """Expire it: what its timer does (Kafka: P.1)."""

@@ -1,4 +1,4 @@
-"""What RPC does for each message.
+"""The work of RPC for each message.
 
 Owns: frames and records of a connection, buffers of what is to be sent, inboxes and their turns,
 futures.

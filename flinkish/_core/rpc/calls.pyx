@@ -227,7 +227,7 @@ cdef class AskFuture(TurnFuture):
         return self.procedure.name
 
     cdef object read(self, bytes payload, bint good, uint32_t* state):
-        """What the answer of another process ends this with, and in which state."""
+        """The result and the state with which the answer of another process ends this."""
         state[0] = FUTURE_FAILED
         try:
             if not good:

@@ -166,7 +166,7 @@ cdef class FrameBuffer(FrameWriter):
     # --- credits
 
     def open(self, *, int64_t largest, int64_t credit, int64_t window):
-        """What the handshake agreed on; requests can be sent from here on."""
+        """Take the terms of the handshake; requests can be sent from here on."""
         if self._foreign():
             return
         mutex_enter(&self.lock)

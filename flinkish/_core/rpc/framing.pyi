@@ -30,7 +30,7 @@ CONTROL_LIMIT: int
 OPEN_LIMIT: int
 
 class FrameKind(enum.IntEnum):
-    """What a frame is; from HELLO on it is the connection's own business."""
+    """The kind of a frame; those from HELLO on are for the connection itself."""
 
     OPEN = 1
     OPENED = 2

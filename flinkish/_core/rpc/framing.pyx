@@ -30,7 +30,7 @@ cdef size_t LARGE = 65536     # missing bytes from which a frame is received str
 
 
 class FrameKind(enum.IntEnum):
-    """What a frame is; from HELLO on it is the connection's own business."""
+    """The kind of a frame; those from HELLO on are for the connection itself."""
 
     OPEN = FRAME_OPEN
     OPENED = FRAME_OPENED

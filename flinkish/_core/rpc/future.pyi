@@ -57,7 +57,7 @@ class RpcFuture(Generic[_T]):
         """Whether it has ended."""
 
     def result(self, timeout: float | None = None) -> _T:
-        """What was returned; raises what was raised.  Waits ``timeout`` seconds at most.
+        """The value returned, or the error raised.  Waits ``timeout`` seconds at most.
 
         CancelledError if it was cancelled, TimeoutError if the time is over.
         """

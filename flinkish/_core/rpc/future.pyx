@@ -228,7 +228,7 @@ cdef class RpcFuture:
         return load_word(&self.state) != FUTURE_PENDING
 
     def result(self, timeout=None):
-        """What was returned; raises what was raised.  Waits ``timeout`` seconds at most.
+        """The value returned, or the error raised.  Waits ``timeout`` seconds at most.
 
         CancelledError if it was cancelled, TimeoutError if the time is over.
         """

@@ -1,4 +1,4 @@
-"""What a connection holds back while its peer reads no replies; described in ``rpc/gate.pxd``."""
+"""The replies that a connection holds back while its peer reads none; see ``rpc/gate.pxd``."""
 
 from collections import deque
 

@@ -33,7 +33,7 @@ cdef Inbox current_inbox():
 
 
 cdef void unraisable(object error) noexcept:
-    """What not even the error handling survived, for ``sys.unraisablehook``: the thread goes on."""
+    """Give an error of the error handling to ``sys.unraisablehook``: the thread goes on."""
     raise error
 
 

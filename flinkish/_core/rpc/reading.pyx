@@ -89,7 +89,7 @@ cdef class Reading:
         return free
 
     def leave(self):
-        """What could be read was."""
+        """End a round of reading."""
         with cython.critical_section(self):
             self.busy = False
 

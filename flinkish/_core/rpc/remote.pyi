@@ -25,7 +25,7 @@ class Gate:
 
 @disjoint_base
 class Link:
-    """What the peer has opened."""
+    """An endpoint that the peer has opened."""
 
     @property
     def inbox(self) -> Inbox: ...

@@ -27,7 +27,7 @@ cdef int64_t SLICE = 500_000_000      # ns of one wait, so that no signal stays 
 
 
 cdef class Link:
-    """What the peer has opened: an endpoint of this process, by the peer's method numbers."""
+    """An endpoint that the peer has opened, with the peer's method numbers."""
 
     def __init__(self, Session session not None, Inbox inbox not None, list names not None,
                  list procedures not None, token):

@@ -1,4 +1,4 @@
-"""What the values of a state may be; described in ``state/coding.pxd``."""
+"""The values that a state may hold; described in ``state/coding.pxd``."""
 
 from cpython.bytearray cimport PyByteArray_Check
 from cpython.bytes cimport PyBytes_Check

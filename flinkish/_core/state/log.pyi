@@ -1,4 +1,4 @@
-"""What changed in a table as bytes, everything in it as bytes, and a table from such bytes."""
+"""The changes of a table as bytes, all its contents as bytes, and a table from such bytes."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -42,7 +42,7 @@ cdef void note_damage(Table* table, Writer* writer) noexcept nogil:
 
 
 def commit(StateTable table not None):
-    """What changed since the last commit, which this ends; b"" when nothing did.
+    """The changes since the last commit, as bytes, and begin the next; b"" when there are none.
 
     Keys whose state and timers are all gone are forgotten.  DamagedTable, and nothing is written, for
     a mapped table that turned out to be damaged.
@@ -110,7 +110,7 @@ cdef int share_table(Table* table, Share* shares, int only) noexcept nogil:
 
 
 cdef dict dump_shares(StateTable table, int only):
-    """What each key group with rows holds, or the local key group `only` with or without."""
+    """The contents of each key group with rows, or of the local key group `only`."""
     cdef TableHeader* header
     cdef uint32_t groups, group
     cdef Share* shares

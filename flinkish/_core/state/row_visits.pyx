@@ -7,7 +7,7 @@ from flinkish._core.values.values cimport TAG_EMPTY, TAG_SCOPED
 
 
 def at_row(StateTable table not None, key, uint32_t key_group, namespace, function, *args):
-    """What `function(*args)` gives while `key` within `namespace` is current; then it is as before.
+    """Call `function(*args)` while `key` within `namespace` is current; then it is as before.
 
     ValueError for a key group that is not the table's.
     """

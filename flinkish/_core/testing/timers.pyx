@@ -16,7 +16,7 @@ from flinkish._core.timers.timers cimport (
 
 
 def set_next_sequence(TimerHeap heap not None, uint32_t sequence):
-    """What the next timer gets, if that is more; the heap must have a timer."""
+    """Set the sequence of the next timer, if that is more; the heap must have a timer."""
     cdef TimersHeader* header = timers_header(&heap.timers)
     header.sequence = max(header.sequence, sequence)
 
@@ -120,7 +120,7 @@ cdef class TimersDoor:
         return slots[: len(self)].tolist()
 
     def set_next_sequence(self, uint32_t sequence):
-        """What the next timer gets; there must be one already, with a lower sequence."""
+        """Set the sequence of the next timer; there must be one already, with a lower sequence."""
         timers_header(&self.timers).sequence = sequence
 
 

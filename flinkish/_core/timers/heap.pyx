@@ -344,7 +344,7 @@ cdef inline int64_t _int64(object value, str name) except? -1:
 
 
 cdef int64_t _unusual(object value, str name) except? -1:
-    """What is no plain int of 64 bits: NumPy's ints are welcome, the rest is an error."""
+    """Read an integer that is no plain int of 64 bits; NumPy's ints are taken."""
     try:
         return operator.index(value)
     except TypeError:

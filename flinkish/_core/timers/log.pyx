@@ -1,4 +1,4 @@
-"""What changed in timers, and timers from a log; described in ``timers/log.pxd``."""
+"""The log of changes of timers, and timers from a log; described in ``timers/log.pxd``."""
 
 from libc.errno cimport EBADMSG, EINVAL, ENOMEM, EOVERFLOW
 from libc.stdlib cimport free, malloc

@@ -192,7 +192,7 @@ cdef Py_ssize_t SHORT = 512
 
 
 class FrameHeader(NamedTuple):
-    """What a frame says about its contents; `size` in bytes before compression."""
+    """The header of a frame; `size` in bytes before compression."""
 
     kind: int
     version: int
@@ -260,7 +260,7 @@ def seal(
 def seal_parts(
     kind: int, version: int, key_group: int, payload: object, *, compress: bool = True
 ) -> tuple[bytes, memoryview]:
-    """What `seal` puts together: the header, and the contents as they are stored, not copied."""
+    """The parts of `seal`: the header, and the contents as they are stored, not copied."""
     body = memoryview(payload).cast("B")
     cdef Py_ssize_t size = len(body)
     flags = 0

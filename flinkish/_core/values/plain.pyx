@@ -1,4 +1,4 @@
-"""What a key says, whatever class says it; described in ``plain.pxd``."""
+"""The plain value of a key, whatever its class; described in ``plain.pxd``."""
 
 from decimal import Decimal
 

@@ -18,7 +18,7 @@ cdef extern from "Python.h":
 
 
 class RowKind(Enum):
-    """What a row says in a changelog: it is new, it is gone, or it replaces another."""
+    """The kind of a row in a changelog: it is new, it is gone, or it replaces another."""
 
     INSERT = 0
     UPDATE_BEFORE = 1

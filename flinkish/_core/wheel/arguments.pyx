@@ -1,4 +1,4 @@
-"""What the methods of a timing wheel take, read and checked."""
+"""The arguments of a timing wheel's methods, read and checked."""
 
 from cpython.buffer cimport (
     PyBUF_C_CONTIGUOUS, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer,

@@ -1,4 +1,4 @@
-"""What all windows share.
+"""The parts that all windows share.
 
 Owns: time windows, sets of merging windows.
 Uses: nothing.

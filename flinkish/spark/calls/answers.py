@@ -1,4 +1,4 @@
-"""What becomes of rows that asynchronous calls were made for: plain vocabulary.
+"""The outcomes of asynchronous calls: plain vocabulary.
 
 A result that does not fit its columns is an error of its row like any other, and that shows only
 where values become columns.  So results keep the row they were made of until then.
@@ -49,7 +49,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a task has counted, by the names in COUNTERS, and the user's own counters."""
+    """The counts of a task, by the names in COUNTERS, and the user's own counters."""
 
     counts: dict[str, int]
     own: dict[str, int]

@@ -239,7 +239,7 @@ def _batches(
 
 
 def _key_of(columns: str | Sequence[str] | None, frame: DataFrame, name: str) -> KeyOf | None:
-    """What makes idempotency keys; UnknownColumnError."""
+    """The maker of idempotency keys; UnknownColumnError."""
     if columns is None:
         return None
     names = (columns,) if isinstance(columns, str) else tuple(columns)

@@ -71,7 +71,7 @@ def with_ledger(
 
 
 def name_of(fn: Any) -> str:
-    """What to call the operator of a function."""
+    """The name of a function's operator."""
     is_object = hasattr(fn, "async_invoke") or hasattr(fn, "async_invoke_batch")
     named = type(fn).__name__ if is_object else function_name(fn)
     return named.rsplit(".", 1)[-1].strip("<>")

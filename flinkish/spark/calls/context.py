@@ -1,4 +1,4 @@
-"""What a function may ask about the call that it is in."""
+"""The questions that a function may ask about its present call."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def idempotency_key() -> str:
 
 
 def key_maker(name: str, columns: tuple[str, ...]) -> KeyOf:
-    """What makes keys of these columns for the operator of this name."""
+    """The maker of keys of these columns for the operator of this name."""
 
     def key_of(row: Any) -> str:
         values = [row[column] for column in columns]

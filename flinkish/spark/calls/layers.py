@@ -1,4 +1,4 @@
-"""What may lie around each call: limits, ledgers.
+"""The layers around each call: limits, ledgers.
 
 A layer sees every attempt of every row.  It may make it wait, give an answer of its own instead,
 or keep what it gave.
@@ -39,11 +39,11 @@ class CallLayer(Protocol):
         ...
 
     async def call(self, function: Callable[[Any], Awaitable[Any]], row: Any) -> Any:
-        """What ``await function(row)`` gives."""
+        """The result of ``await function(row)``."""
         ...
 
     def call_blocking(self, function: Callable[[Any], Any], row: Any) -> Any:
-        """What ``function(row)`` gives."""
+        """The result of ``function(row)``."""
         ...
 
     def close(self) -> None:

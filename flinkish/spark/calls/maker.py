@@ -1,4 +1,4 @@
-"""What makes the operator of `async_map` in a worker, apart from what plans it on the driver."""
+"""The factory of the operator of `async_map` in a worker, apart from its plan on the driver."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class AsyncPlan(TaskPlan):
 
     @property
     def columns(self) -> pa.Schema:
-        """What the task gives Spark."""
+        """The schema of the batches that the task gives to Spark."""
         structs = [pa.field(MAIN_COLUMN, pa.struct(list(self.output)))]
         structs += [
             pa.field(side_column(index), pa.struct(list(side.schema)))
@@ -41,7 +41,7 @@ class AsyncPlan(TaskPlan):
         return pa.schema([*structs, pa.field(COUNTS_COLUMN, COUNTS)])
 
     def encoders(self) -> dict[OutputTag | None, Encoder]:
-        """What makes columns of answers: errors, too, come by the main output."""
+        """The encoder of answers: errors, too, come by the main output."""
         sides = [side.schema for side in self.sides]
         return {
             None: AnswerEncoder(

@@ -1,4 +1,4 @@
-"""What the driver and the workers of a Spark application tell each other while it runs.
+"""The control plane: driver and workers of a Spark application talk while it runs.
 
 Owns: which worker runs which partition, live counters, orders to cancel or drain, settings that
 change.  Uses: ``rpc``, ``common``.

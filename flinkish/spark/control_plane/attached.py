@@ -34,14 +34,14 @@ class RunningTask(Protocol):
 
 
 def handle_of(plane: ControlPlane | PlaneHandle | None) -> PlaneHandle | None:
-    """What travels in a plan."""
+    """The handle that travels in a plan."""
     return plane.handle() if isinstance(plane, ControlPlane) else plane
 
 
 def run_attached(
     plane: PlaneHandle, name: str, make: Callable[[Batches], RunningTask], batches: Batches
 ) -> Batches:
-    """What ``make(batches).run()`` gives, reported to the driver as the operator ``name``.
+    """The output of ``make(batches).run()``, reported to the driver as the operator ``name``.
 
     Its counters are the operator's own, and ``rows_in``.  Whatever ends the task on the driver's
     side fails it at once, also while it waits for input.

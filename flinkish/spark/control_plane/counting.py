@@ -73,7 +73,7 @@ class _Line:
 
 
 class CounterLedger:
-    """What was counted, by query, operator and partition.  Complexity: O(1) a report."""
+    """Counts by query, operator and partition.  Complexity: O(1) a report."""
 
     def __init__(self, *, speculation: bool = False) -> None:
         self._speculation = speculation

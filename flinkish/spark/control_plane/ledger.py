@@ -1,4 +1,4 @@
-"""What the driver knows of its workers; sans I/O, time (ms, monotonic) is an argument."""
+"""The driver's knowledge of its workers; sans I/O, time (ms, monotonic) is an argument."""
 
 from __future__ import annotations
 

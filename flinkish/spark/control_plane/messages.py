@@ -1,4 +1,4 @@
-"""What workers and the driver send each other.
+"""The messages between workers and the driver.
 
 Workers say everything; the driver only asks them to hurry.  A `Beat` is the whole state of a
 worker, so that one that was lost, or sent twice, does no harm, and its answer all that the worker
@@ -50,7 +50,7 @@ class WorkerIdentity:
 
 @dataclass(frozen=True)
 class TaskReport:
-    """What an attempt has counted so far; ``ended`` None while it runs, else if it went well."""
+    """The counts of an attempt so far; ``ended`` says if it went well, None while it runs."""
 
     attempt: Attempt
     counters: dict[str, int]
@@ -68,7 +68,7 @@ class Beat:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What becomes of an attempt; ``reason`` for people, ``expected`` the token if refused."""
+    """The verdict on an attempt; ``reason`` for people, ``expected`` the token if refused."""
 
     kind: str = GO
     reason: str = ""
@@ -85,21 +85,21 @@ class BeatReply:
 
 
 class WatchGateway(RpcGateway):
-    """What both ask of each other, to hear at once when the connection ends."""
+    """The call by which each side hears at once that the connection has ended."""
 
     def watch(self) -> Future[None]:  # type: ignore[empty-body]
         """Never answered: it fails when the connection is lost, which is what it is for."""
 
 
 class PlaneGateway(WatchGateway):
-    """What workers ask of the driver."""
+    """The requests of workers to the driver."""
 
     def beat(self, beat: Beat) -> Future[BeatReply]:  # type: ignore[empty-body]
         """Say all, hear all."""
 
 
 class WorkerGateway(WatchGateway):
-    """What the driver asks of workers, over the connection that they opened."""
+    """The requests of the driver to workers, over the connection that they opened."""
 
     def hurry(self) -> None:
         """There is news: beat now."""

@@ -98,7 +98,7 @@ class ControlPlane:
     # --- for workers
 
     def handle(self) -> PlaneHandle:
-        """What travels to workers; a plane that is pickled becomes its handle."""
+        """The handle that travels to workers; a plane that is pickled becomes its handle."""
         return self._handle
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -119,7 +119,7 @@ class ControlPlane:
         return self._call(self._endpoint.workers)
 
     def counters(self, query: Any = None) -> Counts:
-        """What operators have counted: operator to partition to name to sum.
+        """The counts of operators: operator to partition to name to sum.
 
         Sums over micro-batches and stages; each partition counts once in each, however often it was
         tried.  A figure never falls.  ``query``, a StreamingQuery or its id, or "batch", limits it.

@@ -93,7 +93,7 @@ class TaskPlane:
     # --- for the worker
 
     def report(self, ended: bool | None = None) -> TaskReport:
-        """What there is to say of it."""
+        """A snapshot of the task."""
         counters = dict(self._counts)
         for read, last in self._sources:
             try:

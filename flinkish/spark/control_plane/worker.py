@@ -84,7 +84,7 @@ class Settings(Mapping[str, Any]):
 
 
 class WorkerEndpoint(RpcEndpoint, WorkerGateway):
-    """What the driver reaches of a worker, and what sends its heartbeats."""
+    """The endpoint of a worker for the driver, with the sender of its heartbeats."""
 
     def __init__(self, plane: WorkerPlane, interval_ms: int) -> None:
         super().__init__(plane.service, WORKER)
@@ -266,7 +266,7 @@ class WorkerPlane:
         self._gateway.with_timeout(WATCH_MS).watch().add_done_callback(ended)
 
     def _miss(self, error: BaseException, sent_s: float) -> None:
-        """What was sent then is not answered: the driver is gone, or maybe only silent (W4)."""
+        """A heartbeat got no answer: the driver is gone, or maybe only silent (W4)."""
         if _is_final(error):
             self.give_up("the driver has closed it")
             return

@@ -1,4 +1,4 @@
-"""What gives an operator's stored bytes their meaning, kept in its checkpoint and compared.
+"""The settings that give an operator's stored bytes their meaning, kept in its checkpoint.
 
 Spark compares nothing of it: to Spark every operator has the same state, keyed by an int.  So the
 group SETTINGS_GROUP has a head of its own, a sealed JSON object of `settings_of` the plan and of
@@ -31,7 +31,7 @@ STATES = "states"
 
 
 def settings_of(plan: OperatorPlan) -> dict[str, Any]:
-    """What a plan's state means, as plain data; None for what the operator does not have.
+    """The meaning of a plan's state, as plain data; None for parts that the operator does not have.
 
     A function's own class is not among it, nor its code: they may change as in Flink.  Neither
     are triggers, allowed lateness, late outputs and the columns of rows.

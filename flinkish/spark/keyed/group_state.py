@@ -53,7 +53,7 @@ PIECE_BYTES = 8 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What there is of a key group; kept as a sealed JSON object of the fields, and the writer.
+    """The record of a key group; kept as a sealed JSON object of the fields, and the writer.
 
     Format 1 was a list of the fields in this order, without ``generation``.  ``keys`` and what
     follows say what the state holds; they are not known of a head that an older flinkish wrote.
@@ -81,7 +81,7 @@ class Head:
 
     @classmethod
     def decode(cls, piece: bytes, key_group: int) -> Head:
-        """What `encode` wrote; CorruptFrame if these bytes are anything else, or NewerFrame."""
+        """Read the bytes of `encode`; CorruptFrame if they are anything else, or NewerFrame."""
         found = json.loads(bytes(unseal(piece, KIND_HEAD, key_group, version=HEAD_FORMAT)))
         if isinstance(found, list):
             return cls(*found)
@@ -95,7 +95,7 @@ class Head:
 
     @property
     def gauges(self) -> dict[str, int]:
-        """What the key group holds, to be reported."""
+        """The gauges of the key group, to be reported."""
         return dict.fromkeys(GAUGES, 0) | {
             REPORTS: 1,
             "key_groups": 1,

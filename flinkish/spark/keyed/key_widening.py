@@ -101,7 +101,7 @@ def same_keys(was: Any, now: Any) -> bool:
 
 
 def widening(was: Any, now: Any) -> str | None:
-    """What to do when keys differ by being wider alone; None when they differ otherwise."""
+    """Advice for keys that only became wider; None if they differ otherwise."""
     if not isinstance(was, list) or not isinstance(now, list) or len(was) != len(now):
         return None
     wider = {

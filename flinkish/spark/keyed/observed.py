@@ -1,4 +1,4 @@
-"""What operators have Spark observe: aggregates on the way in, numbers by name on the way out."""
+"""Observed metrics of operators: aggregates on the way in, numbers by name on the way out."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def sum_metrics(column: Column) -> Column:
 
 
 def statistics(query: StreamingQuery) -> dict[str, dict[str, int]]:
-    """What each operator of a streaming query counted and holds: by its uid or name, then by name.
+    """Counters and gauges of each operator of a streaming query: by its uid or name, then by name.
 
     Counters are summed over the batches that ``query.recentProgress`` still shows (Spark keeps
     ``spark.sql.streaming.numRecentProgressUpdates`` of them, 100 by default); a counter ``n`` that

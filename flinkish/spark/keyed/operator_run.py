@@ -112,7 +112,7 @@ class OperatorRun:
     def _runtime_context(
         self, context: TaskContext | None, *, of_key: bool = False
     ) -> KeyedRuntimeContext:
-        """What functions are opened with."""
+        """The runtime context that functions are opened with."""
         plan = self._plan
         return KeyedRuntimeContext(
             self.backend,
@@ -324,7 +324,7 @@ class OperatorRun:
     # --- output
 
     def take_outputs(self, phase: int) -> Iterator[Result]:
-        """What the function gave since the last call, made in this phase of the batch."""
+        """The function's output since the last call, made in this phase of the batch."""
         values, times, sides = self.engine.take_output()
         yield from self._pieces(phase, MAIN, self._main, values, times)
         for tag, (side_values, side_times) in sides.items():
@@ -358,7 +358,7 @@ class OperatorRun:
             at = stop
 
     def _side(self, tag: OutputTag) -> RowEncoder:
-        """What makes columns of the values of a side output."""
+        """The encoder of a side output's values."""
         found = self._sides.get(tag.tag_id)
         if found is None:
             schema = arrow_schema(row_schema(tag.type_info))
@@ -376,7 +376,7 @@ class OperatorRun:
             self._added[name] += n
 
     def totals(self) -> dict[str, int]:
-        """What was counted since the run began; from any thread."""
+        """The counts since the run began; from any thread."""
         return self._added | self._engine_counts()
 
     def _engine_counts(self) -> dict[str, int]:
@@ -390,7 +390,7 @@ class OperatorRun:
         }
 
     def measured(self, key_group: int, gauges: dict[str, int] | None = None) -> Result:
-        """What was counted since the last call, the user's own counters among it."""
+        """The counts since the last call, with the user's own counters."""
         counts = self.metrics.counts()
         own = {name: n - self._own.get(name, 0) for name, n in counts.items()}
         self._own = counts
@@ -402,7 +402,7 @@ class OperatorRun:
         )
 
     def take_counters(self) -> dict[str, int]:
-        """What was counted since the last call."""
+        """The counts since the last call."""
         totals = self.totals()
         since = {name: total - self._counted[name] for name, total in totals.items()}
         self._counted.update(totals)

@@ -269,7 +269,7 @@ def write_payload(batch: pa.RecordBatch) -> pa.Buffer:
 
 
 def read_payload(payload: Any, schema: pa.Schema) -> pa.RecordBatch:
-    """What `write_payload` wrote, which must have this schema."""
+    """Read a payload of `write_payload`, which must have this schema."""
     with pa.ipc.open_stream(payload) as reader:
         found = reader.schema
         if not found.equals(schema):

@@ -1,4 +1,4 @@
-"""What a worker must know of an operator: plain data that travels with Spark's closures."""
+"""The plan of an operator: plain data that travels to workers with Spark's closures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a keyed operator yields: rows with a payload of some output, or with what it measured."""
+"""The rows of a keyed operator: each has a payload of some output, or measurements."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ __all__ = ["LimitAddress", "LimitServer", "PermitsEndpoint", "PermitsGateway", "
 
 
 class PermitsGateway(FencedRpcGateway[str]):
-    """What workers ask of the ledger; see `messages.PermitGateway`."""
+    """The requests of workers to the ledger; see `messages.PermitGateway`."""
 
     def lease(self, request: LeaseRequest) -> Future[Grant]:  # type: ignore[empty-body]
         """Ask for permits."""
@@ -60,7 +60,7 @@ class PermitsEndpoint(FencedRpcEndpoint, PermitsGateway):
         self._ledger.leave(worker, token, unused, self._clock_ns())
 
     def statistics(self) -> Future[LimitStatistics]:
-        """What was granted, and the limits of now; for the driver."""
+        """The permits granted so far, and the present limits; for the driver."""
         look = self.call_async(lambda: self._ledger.statistics(self._clock_ns()), 10_000)
         return look  # type: ignore[return-value]
 

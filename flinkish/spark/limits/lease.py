@@ -23,7 +23,7 @@ _FRESH_NS = 100_000_000  # how often a worker asks whose number of places should
 
 
 class RemoteClock:
-    """What a clock elsewhere says, from answers that carry its time.
+    """An estimate of a clock elsewhere, from answers that carry its time.
 
     An answer to a question asked at s that came at r carries a time between the two.  Each one
     bounds how far the clocks are apart; together they bound it about as well as the quickest.
@@ -163,7 +163,7 @@ class Lease:
     # --- requests
 
     def request(self, waiting: int, now_ns: int) -> LeaseRequest | None:
-        """What to ask now, with so many calls waiting; None if nothing, or if one is under way.
+        """The next request, with so many calls waiting; None if there is none, or one is under way.
 
         The answer goes to `granted`, its absence to `failed`.
         """

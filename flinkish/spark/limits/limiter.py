@@ -139,7 +139,7 @@ class Limiter:
         return len(self._waiters)
 
     async def call(self, function: Callable[..., Awaitable[T]], *arguments: Any) -> T:
-        """What ``await function(*arguments)`` gives, started when the limits allow it."""
+        """The result of ``await function(*arguments)``, started when the limits allow it."""
         started_ns = await self.acquire()
         try:
             result = await function(*arguments)

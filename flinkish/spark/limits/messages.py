@@ -1,4 +1,4 @@
-"""What workers and the ledger of permits say to each other.
+"""The messages between workers and the ledger of permits.
 
 Plain numbers, so that any transport carries them.  Times are ns of the ledger's monotonic clock;
 a worker learns what that says from the grants (`lease.RemoteClock`).

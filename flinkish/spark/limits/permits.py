@@ -46,7 +46,7 @@ _NO_MOMENTS = 0, 0, 0
 
 @dataclass(frozen=True)
 class LimitStatistics:
-    """What a ledger granted since it was made, and what its limits are now."""
+    """The permits that a ledger granted since it was made, and its present limits."""
 
     workers: int
     granted: int  # rate permits
@@ -300,7 +300,7 @@ class PermitLedger:
         return sum(min(one.waiting, share - one.holding) for one in sessions if one.holding < share)
 
     def _allowance(self, session: _Session, now_ns: int) -> int:
-        """What a worker may hold: what it has, or less if others have too little."""
+        """The share that a worker may hold: its own, or less if others have too little."""
         limit = int(self._places.limit(now_ns))
         share = self._fair(limit)
         if session.holding <= share:

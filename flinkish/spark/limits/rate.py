@@ -1,4 +1,4 @@
-"""What users say about limits: so many calls a time, so many at once, and when to take less."""
+"""The limits that users set: calls a time, calls at once, and when to take less."""
 
 from __future__ import annotations
 

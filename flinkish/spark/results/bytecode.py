@@ -1,4 +1,4 @@
-"""What a code object does, as a digest that says nothing of how its source is laid out.
+"""A digest of a code object's instructions that does not depend on the layout of its source.
 
 The compiler lays bytecode out by the lines of the source.  It keeps a NOP if a line would have no
 instruction, jumps to a jump if their lines differ, repeats a short exit that has no line, and joins
@@ -148,7 +148,7 @@ def _read(code: CodeType, constant: Callable[[Any], bytes]) -> _Reading:
 
 
 def _taken_apart(instruction: dis.Instruction, constant: Callable[[Any], bytes]) -> Iterator[_Does]:
-    """What an instruction does, as those do that it stands for."""
+    """The effect of an instruction, as that of the ones it stands for."""
     name, value = instruction.opname, instruction.argval
     if instruction.opcode in _JUMPS:
         yield _TWICE.sub("", name), b""

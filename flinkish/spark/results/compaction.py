@@ -37,7 +37,7 @@ _DAMAGED = ".damaged"  # instead of SUFFIX: kept to be looked at, and not read
 
 @dataclass(frozen=True)
 class Compaction:
-    """What a compaction did."""
+    """The outcome of a compaction."""
 
     segments_before: int
     segments_after: int

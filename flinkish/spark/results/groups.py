@@ -56,7 +56,7 @@ class GroupTable:
         return np.flatnonzero(np.frombuffer(self._segments, np.int32) == segment).tolist()
 
     def size(self, positions: Sequence[int]) -> int:
-        """What groups weigh in their files (bytes)."""
+        """The sizes of groups in their files (bytes)."""
         return sum(self._ends[position] - self._begins[position] for position in positions)
 
     def run(self, first: int, most: int, without: Container[int]) -> list[int]:

@@ -200,7 +200,7 @@ class _Walk:
                     yield from self._module(module, names, set())
 
     def _module(self, module: ModuleType, names: set[str], seen: set[str]) -> Iterator[bytes | str]:
-        """What code may take from a module: everything there that has a name that the code says."""
+        """The things that code may take from a module: all whose names the code mentions."""
         yield module.__name__
         if self._of_library(module.__name__) or module.__name__ in seen:
             return
@@ -316,7 +316,7 @@ def _installed(file: str | None, module: str, own: str) -> bool:
 
 
 def _found(module: str, name: str) -> Any:
-    """What a name means in a module; None if nothing."""
+    """The object of a name in a module; None if there is none."""
     found: Any = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)

@@ -1,4 +1,4 @@
-"""What a ledger holds, found by key, in little memory whatever the results weigh.
+"""The index of a ledger, by key, in little memory whatever the results weigh.
 
 The index has the first 8 bytes of each key and where the result is, 16 bytes a result, and 28 bytes
 for each group.  Results stay in their files.  As runs read rows in the order in which an earlier

@@ -132,7 +132,7 @@ class LedgerLayer:
         return self._is_final is None or self._is_final(self._restored(rows))
 
     def _restored(self, rows: list[Any]) -> list[Any]:
-        """What the call gave, for what its columns hold."""
+        """The result of the call, from the values of its columns."""
         return rows if self._restore is None else [self._restore(row) for row in rows]
 
     def _keep(self, key: bytes, results: Any) -> Any:

@@ -54,7 +54,7 @@ class ResumeLedger:
         return LedgerWriter(self._place(), attempt)
 
     def index(self) -> LedgerIndex:
-        """What is there by now; the one of this process, brought up to date."""
+        """The index of the results written by now; that of this process, brought up to date."""
         global _index
         name = (self.path, self.fingerprint)
         if _index is None or _index[0] != name:

@@ -43,7 +43,7 @@ CANCEL_S = 30.0
 
 @dataclass(frozen=True)
 class SourcePlan:
-    """What Spark's processes must know of a source."""
+    """The plan of a source, which travels to Spark's processes."""
 
     name: str
     function: bytes  # pickled: every run begins with one of its own
@@ -157,7 +157,7 @@ class SourceReader(SimpleDataSourceStreamReader):
         return {"batch": 0, "records": 0, "state": ""}
 
     def read(self, start: dict[str, Any]) -> tuple[Iterator[Any], dict[str, Any]]:
-        """What the source gives next: columns, and the offset after them."""
+        """The next rows of the source: columns, and the offset after them."""
         run = self._run_from(start)
         records, state = run.take(PATIENCE_S, QUIET_S)
         if not records:

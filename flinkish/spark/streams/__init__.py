@@ -1,4 +1,4 @@
-"""What users hold: streams over DataFrames.
+"""The streams that users hold, over DataFrames.
 
 Owns: ``DataStream`` and what comes of it, options, results of operators.
 Uses: every room above it.

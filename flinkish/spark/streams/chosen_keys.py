@@ -1,4 +1,4 @@
-"""What `key_by` was given: columns, maybe widened, or a function of the row."""
+"""The argument of `key_by`: columns, maybe widened, or a function of the row."""
 
 from __future__ import annotations
 

@@ -255,7 +255,7 @@ def run_two_inputs(
 
 
 def _no_key(row: Any) -> bool:
-    """What a stream without keys is keyed by, as far as options are checked."""
+    """The key of a stream without keys, as far as options are checked."""
     return True
 
 

@@ -399,7 +399,7 @@ class ProcessedStream(DataStream):
         return self._results.frame.writeStream.foreachBatch(split)
 
     def statistics(self, query: StreamingQuery | None = None) -> dict[str, int]:
-        """What the operator counted and holds, by name.
+        """The operator's counters and gauges, by name.
 
         Counters are rows, late_rows, null_keys, timers_registered, timers_deleted, timers_fired,
         table_misses, tables_in_memory, compactions, checkpoint_bytes, groups_dropped, and

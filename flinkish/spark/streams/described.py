@@ -35,7 +35,7 @@ class Explained:
         return "\n".join(lines)
 
     def error(self, query: StreamingQuery) -> str | None:
-        """What `explain_error` makes of the error that ended a query; None if none has."""
+        """The explanation of the error that ended a query; None if no error did."""
         error = query.exception()
         return None if error is None else explain_error(error)
 
@@ -51,7 +51,7 @@ def columns_of(frame: DataFrame) -> str:
 
 
 def details_of(plan: OperatorPlan, watermark: str | None, partitions: int) -> list[str]:
-    """What there is to know of an operator beside how it runs, a line each."""
+    """The description of an operator beside how it runs, a line each."""
     details = [f"keys: {_keys(plan)}"]
     if plan.second is not None:
         details.append(f"keys of the second input: {_keys(plan.second)}")

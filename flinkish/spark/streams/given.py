@@ -1,4 +1,4 @@
-"""What users hand to streams, refused where it is handed over."""
+"""The arguments that users hand to streams, checked at the call."""
 
 from __future__ import annotations
 

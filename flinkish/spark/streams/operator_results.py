@@ -87,7 +87,7 @@ def take_output(results: DataFrame, tag: str, schema: StructType, uid: str) -> D
 
 
 class OperatorResults:
-    """What an operator gives: rows of a tag and a payload, and of counters."""
+    """The results of an operator: rows of a tag and a payload, and of counters."""
 
     def __init__(
         self, frame: DataFrame, uid: str, name: str, observation: Observation | None

@@ -34,7 +34,7 @@ _PARTITIONS = "spark.sql.shuffle.partitions"
 
 @dataclass(frozen=True)
 class OperatorOptions:
-    """What `KeyedStream.process` and `KeyedStream.window` take; described there.
+    """The options of `KeyedStream.process` and `KeyedStream.window`; described there.
 
     ``processing_time_timers`` None leaves it to the operator.
     """

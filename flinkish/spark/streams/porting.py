@@ -1,4 +1,4 @@
-"""What to write here for the methods that PyFlink's streams have and these have not."""
+"""Advice for the methods that PyFlink's streams have and these have not."""
 
 from __future__ import annotations
 

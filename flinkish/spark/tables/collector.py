@@ -1,4 +1,4 @@
-"""What is removed: tables that nobody used for long, the oldest of too many, what the dead left."""
+"""Removal of tables: those unused for long, the oldest of too many, those of dead processes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _looked_s: dict[str, float] = {}  # when this process looked at a root; monotoni
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What may stay: a table for so long after its last use, and so many bytes in a root.
+    """The limits of tables: how long one stays after its last use, and the bytes of a root.
 
     Without ``most_bytes`` they are a quarter of the file system.
     """

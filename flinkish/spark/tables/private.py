@@ -143,7 +143,7 @@ def private_name() -> str:
 
 
 def state_name(nonce: str) -> bytes:
-    """What the files of a table call the state, whatever its nonce looks like."""
+    """The state's name in the files of a table, whatever its nonce looks like."""
     return hashlib.blake2b(nonce.encode(), digest_size=16).digest()
 
 

@@ -1,4 +1,4 @@
-"""What a task gives Spark: values, collected into batches of bounded size and age.
+"""The output of a task to Spark: values, collected into batches of bounded size and age.
 
 How values leave: the operator emits while the mailbox loop runs, and only between two runs of the
 loop can the task hand a batch to Spark.  So the output asks for the loop to be suspended when a

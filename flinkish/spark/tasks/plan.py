@@ -1,4 +1,4 @@
-"""What a worker must know of a task: plain data that travels with Spark's closures."""
+"""The plan of a task: plain data that travels to workers with Spark's closures."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class TaskPlan:
 
     @property
     def columns(self) -> pa.Schema:
-        """What the task gives Spark."""
+        """The schema of the batches that the task gives to Spark."""
         if not self.sides:
             return self.output
         structs = [pa.field(MAIN_COLUMN, pa.struct(list(self.output)))]
@@ -72,12 +72,12 @@ class TaskPlan:
         return pa.schema(structs)
 
     def main_rows(self) -> RowEncoder:
-        """What makes rows of the main output."""
+        """The encoder of the main output's rows."""
         what = f"the main output of task {self.name!r}"
         return RowEncoder(what, self.output, self.output_type, self.time_zone)
 
     def encoders(self) -> dict[OutputTag | None, Encoder]:
-        """What makes columns of the values of each output, the main one under None."""
+        """The encoders of the outputs' values, that of the main one under None."""
         main = self.main_rows()
         if not self.sides:
             return {None: main}

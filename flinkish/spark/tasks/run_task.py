@@ -145,7 +145,7 @@ def run_task(
 
 
 def _maker(operator: OperatorSource) -> tuple[Callable[[], StreamOperator], str]:
-    """What makes the operator, and what it is called."""
+    """The factory of the operator, and its name."""
     if isinstance(operator, KeyedProcessFunction):
         keyed = operator
         return lambda: KeyedProcessOperator(keyed), type(operator).__name__

@@ -13,7 +13,7 @@ cdef int64_t LOWEST = <int64_t>(<unsigned long long>1 << 63)
 
 
 cdef class WindowContents:
-    """What windows keep, in one cell of each window's row; a base class.
+    """The contents of windows, in one cell of each window's row; a base class.
 
     Rows with the fields `names` are kept without them.
     """

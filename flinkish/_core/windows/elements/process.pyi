@@ -18,7 +18,7 @@ class WindowValues:
 
 @disjoint_base
 class WindowContents:
-    """What windows keep, in one cell of each window's row; a base class."""
+    """The contents of windows, in one cell of each window's row; a base class."""
 
     def __init__(
         self, table: StateTable, cell: int, names: Iterable[str] | None = None

@@ -287,7 +287,7 @@ cdef object read_field(uint32_t size, const char* data):
 
 
 cdef int64_t micros_of(object value) noexcept:
-    """What clock and calendar of a datetime show, as microseconds since 1970."""
+    """The wall-clock time of a datetime, as microseconds since 1970."""
     cdef int64_t days = days_of_civil(
         datetime_year(value), datetime_month(value), datetime_day(value))
     return ((days * 86400 + datetime_hour(value) * 3600 + datetime_minute(value) * 60

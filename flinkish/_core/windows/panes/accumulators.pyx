@@ -190,7 +190,7 @@ cdef uint64_t record_last(const Layout* layout, const char* record) noexcept nog
 # --- for Python ---------------------------------------------------------------------------------
 
 cdef class AccumulatorLayout:
-    """What the records of one operator hold.
+    """The layout of the records of one operator.
 
     ``steps`` are tuples (kind, column, is_float, lowest): a key of KINDS, the number of the
     column, what its words are, and whether the least or first is wanted.  `offsets` are the

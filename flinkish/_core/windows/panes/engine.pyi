@@ -13,7 +13,7 @@ KINDS: Final[dict[str, int]]
 
 @disjoint_base
 class AccumulatorLayout:
-    """What the records of one operator hold."""
+    """The layout of the records of one operator."""
 
     @property
     def steps(self) -> tuple[tuple[str, int, bool, bool], ...]: ...

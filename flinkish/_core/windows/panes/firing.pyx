@@ -1,4 +1,4 @@
-"""What a watermark does to panes; described in ``windows/panes/firing.pxd``."""
+"""Firing of panes by a watermark; described in ``windows/panes/firing.pxd``."""
 
 from libc.string cimport memcpy, memset
 

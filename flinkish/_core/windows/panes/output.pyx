@@ -1,4 +1,4 @@
-"""What windows gave; described in ``windows/panes/output.pxd``."""
+"""The windows that fired; described in ``windows/panes/output.pxd``."""
 
 from libc.string cimport memcpy, memmove
 

@@ -1,4 +1,4 @@
-"""What a worker must know of a vectorised window operator."""
+"""The plan of a vectorised window operator."""
 
 from __future__ import annotations
 

@@ -8,24 +8,19 @@ from libc.errno cimport EINVAL
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memset
 
-import operator
-
 import numpy as np
 
-from flinkish._core.memory.segment cimport segment_raise
+from flinkish._core.memory.integers cimport read_int64
 from flinkish._core.memory.pthreads cimport (
     mutex_enter, pthread_mutex_destroy, pthread_mutex_init, pthread_mutex_lock,
     pthread_mutex_unlock,
 )
+from flinkish._core.memory.segment cimport segment_raise
 from flinkish._core.timers.timers cimport (
     Timer, TimerBatch, timer_columns_release, timers_add, timers_add_many, timers_bytes,
     timers_contains, timers_count, timers_fault, timers_init, timers_of_group, timers_peek,
     timers_poll, timers_poll_due, timers_release, timers_remove, timers_remove_many,
 )
-
-cdef extern from "Python.h":
-    bint PyLong_CheckExact(object value)
-    long long PyLong_AsLongLongAndOverflow(object value, int* overflow) noexcept
 
 cdef enum:
     HIGHEST_KEY_GROUP = 32767
@@ -65,8 +60,8 @@ cdef class TimerHeap:
     """
 
     def __cinit__(self, first_key_group=0, last_key_group=0):
-        cdef int64_t first = _int64(first_key_group, "first_key_group")
-        cdef int64_t last = _int64(last_key_group, "last_key_group")
+        cdef int64_t first = read_int64(first_key_group, "first_key_group")
+        cdef int64_t last = read_int64(last_key_group, "last_key_group")
         if not 0 <= first <= last <= HIGHEST_KEY_GROUP:
             raise ValueError(
                 f"the key groups {first}..{last} are no range: "
@@ -185,11 +180,11 @@ cdef class TimerHeap:
         Returns the arrays (timestamps, keys, namespaces) in firing order.
         """
         cdef TimerBlock block = TimerBlock()
-        cdef int64_t until = _int64(timestamp, "timestamp")
+        cdef int64_t until = read_int64(timestamp, "timestamp")
         cdef int64_t most = 0x7FFFFFFFFFFFFFFF
         cdef int status
         if limit is not None:
-            most = _int64(limit, "limit")
+            most = read_int64(limit, "limit")
         if most < 0:
             raise ValueError(f"limit is {limit}: 0 or more timers, or None, are needed")
         with nogil:
@@ -238,14 +233,14 @@ cdef class TimerHeap:
 
     cdef int _parse(self, Timer* timer, object timestamp, object key, object namespace,
                     object key_group) except -1:
-        timer.timestamp = _int64(timestamp, "timestamp")
+        timer.timestamp = read_int64(timestamp, "timestamp")
         timer.key = _uint32(key, "key")
         # A caller that leaves a default alone does not pay for reading it.
         timer.ns = 0 if namespace is ZERO else _uint32(namespace, "namespace")
         if key_group is ZERO and self.first == 0:
             timer.group = 0
         else:
-            timer.group = <uint32_t>self._local(_int64(key_group, "key_group"))
+            timer.group = <uint32_t>self._local(read_int64(key_group, "key_group"))
         return 0
 
     cdef int64_t _local(self, int64_t key_group) except -1:
@@ -264,7 +259,7 @@ cdef class TimerHeap:
         if key_groups is None:
             key_groups = 0
         if _is_int(key_groups):
-            self._local(_int64(key_groups, "key_groups"))
+            self._local(read_int64(key_groups, "key_groups"))
         try:
             _open(&rows, timestamps, keys, namespaces, key_groups)
             rows.batch.first_group = self.first
@@ -296,7 +291,7 @@ cdef class TimerHeap:
 
     cdef object _of_group(self, object key_group, bint take):
         cdef TimerBlock block = TimerBlock()
-        cdef uint32_t group = <uint32_t>self._local(_int64(key_group, "key_group"))
+        cdef uint32_t group = <uint32_t>self._local(read_int64(key_group, "key_group"))
         cdef int status
         with nogil:
             pthread_mutex_lock(&self.lock)
@@ -333,28 +328,8 @@ cdef class TimerBlock:
         )
 
 
-cdef inline int64_t _int64(object value, str name) except? -1:
-    cdef int overflow = 0
-    cdef int64_t number
-    if PyLong_CheckExact(value):
-        number = PyLong_AsLongLongAndOverflow(value, &overflow)
-        if overflow == 0:
-            return number
-    return _unusual(value, name)
-
-
-cdef int64_t _unusual(object value, str name) except? -1:
-    """Read an integer that is no plain int of 64 bits; NumPy's ints are taken."""
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} is {value!r}: an int is needed") from None
-    except OverflowError:
-        raise OverflowError(f"{name} is {value}, outside of int64") from None
-
-
 cdef inline uint32_t _uint32(object value, str name) except? 0xFFFFFFFF:
-    cdef int64_t number = _int64(value, name)
+    cdef int64_t number = read_int64(value, name)
     if number < 0 or number > 0xFFFFFFFF:
         raise OverflowError(f"{name} is {number}, outside of uint32 (0..4294967295)")
     return <uint32_t>number

@@ -3,10 +3,7 @@
 
 from libc.stdint cimport int64_t
 
-# An int of 64 bits, or of NumPy's.
-cdef int64_t read_int64(object value, str name) except? -1
-
-# The same, but what is beyond int64 is taken for the nearest int64.
+# An int of 64 bits, or of NumPy's; what is beyond int64 is taken for the nearest int64.
 cdef int64_t read_expiration(object value) except? -1
 
 # How many timers to take out, None for all.

@@ -9,24 +9,9 @@ import operator
 
 import numpy as np
 
-cdef extern from "Python.h":
-    bint PyLong_CheckExact(object value)
-    long long PyLong_AsLongLongAndOverflow(object value, int* overflow) noexcept
-
-
-cdef int64_t read_int64(object value, str name) except? -1:
-    cdef int overflow = 0
-    cdef int64_t number
-    if PyLong_CheckExact(value):
-        number = PyLong_AsLongLongAndOverflow(value, &overflow)
-        if overflow == 0:
-            return number
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} is {value!r}: an int is needed") from None
-    except OverflowError:
-        raise OverflowError(f"{name} is {value}, outside of int64") from None
+from flinkish._core.memory.integers cimport (
+    PyLong_AsLongLongAndOverflow, PyLong_CheckExact, read_int64,
+)
 
 
 cdef int64_t read_expiration(object value) except? -1:

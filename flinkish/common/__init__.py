@@ -12,8 +12,6 @@ from flinkish.common.lazy import lazy_names
 if TYPE_CHECKING:
     from flinkish.common.durations import Duration, DurationLike, Instant, Time, to_millis
     from flinkish.common.elements import (
-        MAX_TIMESTAMP,
-        MIN_TIMESTAMP,
         CancelCheckpointMarker,
         CheckpointBarrier,
         LatencyMarker,
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from flinkish.common.output_tag import OutputTag
     from flinkish.common.restart_strategy import RestartStrategies
     from flinkish.common.row import Row, RowKind
+    from flinkish.common.timestamps import MAX_TIMESTAMP, MIN_TIMESTAMP
     from flinkish.common.typeinfo import TypeInformation, Types
     from flinkish.common.watermark_strategy import (
         TimestampAssigner,
@@ -43,8 +42,6 @@ else:
                 "to_millis",
             ),
             "flinkish.common.elements": (
-                "MAX_TIMESTAMP",
-                "MIN_TIMESTAMP",
                 "CancelCheckpointMarker",
                 "CheckpointBarrier",
                 "LatencyMarker",
@@ -56,6 +53,7 @@ else:
             "flinkish.common.output_tag": ("OutputTag",),
             "flinkish.common.restart_strategy": ("RestartStrategies",),
             "flinkish.common.row": ("Row", "RowKind"),
+            "flinkish.common.timestamps": ("MAX_TIMESTAMP", "MIN_TIMESTAMP"),
             "flinkish.common.typeinfo": ("TypeInformation", "Types"),
             "flinkish.common.watermark_strategy": (
                 "TimestampAssigner",

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flinkish.common.durations import DurationLike, to_millis
-from flinkish.common.elements import MIN_TIMESTAMP, check_timestamp
 from flinkish.common.errors import (
     ArgumentTypeError,
     IllegalArgumentError,
     UnsupportedOperationError,
 )
+from flinkish.common.timestamps import MIN_TIMESTAMP, check_timestamp
 
 __all__ = [
     "TimestampAssigner",

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from flinkish._core.wheel.timing_wheel import TimingWheel
-from flinkish.common.elements import MAX_TIMESTAMP
 from flinkish.common.errors import IllegalArgumentError
+from flinkish.common.timestamps import MAX_TIMESTAMP
 from flinkish.operators.base import OperatorEnvironment
 from flinkish.time.processing_time_service import ScheduledFuture
 

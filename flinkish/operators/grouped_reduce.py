@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flinkish.common.elements import MAX_TIMESTAMP
+from flinkish.common.timestamps import MAX_TIMESTAMP
 from flinkish.functions.process import KeyedProcessFunction
 from flinkish.functions.runtime_context import RuntimeContext
 from flinkish.state.descriptors import ValueStateDescriptor, as_reduce

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, NoReturn
 
-from flinkish.common.elements import MIN_TIMESTAMP, StreamRecord, Watermark
+from flinkish.common.elements import StreamRecord, Watermark
 from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
 from flinkish.common.methods import require_methods
 from flinkish.common.notes import add_note, dated
 from flinkish.common.output_tag import OutputTag
+from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.functions.base import FilterFunction, FlatMapFunction, Function, MapFunction
 from flinkish.functions.process import CoProcessFunction, ProcessFunction
 from flinkish.operators.base import (

@@ -9,10 +9,11 @@ from flinkish._core.operators.keyed_process import (
     KeyedProcess,
     KeyedTimerService,
 )
-from flinkish.common.elements import MIN_TIMESTAMP, StreamRecord, Watermark
+from flinkish.common.elements import StreamRecord, Watermark
 from flinkish.common.errors import IllegalArgumentError, UnsupportedOperationError
 from flinkish.common.methods import require_methods
 from flinkish.common.output_tag import OutputTag
+from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.functions.process import KeyedCoProcessFunction
 from flinkish.operators.base import OperatorEnvironment, Output
 from flinkish.operators.keyed_engine import KeyedEngineOperator

@@ -10,9 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from flinkish._core.columns.records import RecordReader
-from flinkish.common.elements import MIN_TIMESTAMP, StreamRecord, Watermark
+from flinkish.common.elements import StreamRecord, Watermark
 from flinkish.common.errors import SchemaMismatchError, TimestampError, UnsupportedOperationError
 from flinkish.common.output_tag import OutputTag
+from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.functions.aggregates import BuiltInAggregate
 from flinkish.operators.base import OperatorEnvironment, Output
 from flinkish.operators.keyed import KeyedOperator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flinkish._core.state import log as state_log
 from flinkish._core.state.keyed_state import (
@@ -33,7 +33,9 @@ from flinkish.state.descriptors import (
     StateDescriptor,
     ValueStateDescriptor,
 )
-from flinkish.state.ttl import StateTtlConfig
+
+if TYPE_CHECKING:
+    from flinkish.state.ttl import StateTtlConfig
 
 __all__ = ["KeyedStateBackend", "StateDeclaration"]
 
@@ -266,7 +268,7 @@ def _expiry(config: StateTtlConfig | None) -> dict[str, Any]:
         return {}
     return {
         "ttl": to_millis(config.get_ttl()),
-        "renew_on_read": config.get_update_type() is StateTtlConfig.UpdateType.OnReadAndWrite,
+        "renew_on_read": config.get_update_type() is config.UpdateType.OnReadAndWrite,
         "show_expired": config.get_state_visibility()
-        is StateTtlConfig.StateVisibility.ReturnExpiredIfNotCleanedUp,
+        is config.StateVisibility.ReturnExpiredIfNotCleanedUp,
     }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
 from flinkish.common.typeinfo import ListTypeInfo, MapTypeInfo, TypeInformation, as_type_information
-from flinkish.state.ttl import StateTtlConfig
+
+if TYPE_CHECKING:
+    from flinkish.state.ttl import StateTtlConfig
 
 __all__ = [
     "AggregatingStateDescriptor",
@@ -85,6 +87,8 @@ class StateDescriptor:
 
     def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
         """Let the state expire; a config whose update type is ``Disabled`` turns that off."""
+        from flinkish.state.ttl import StateTtlConfig
+
         if not isinstance(ttl_config, StateTtlConfig):
             raise ArgumentTypeError(
                 f"ttl_config of state {self.name!r} must be a StateTtlConfig, as its builder's "

@@ -25,7 +25,6 @@ from functools import partial
 from typing import Protocol, runtime_checkable
 
 from flinkish.common.elements import (
-    MAX_TIMESTAMP,
     CancelCheckpointMarker,
     CheckpointBarrier,
     StreamElement,
@@ -39,6 +38,7 @@ from flinkish.common.errors import (
     RejectedExecutionError,
 )
 from flinkish.common.futures import complete, shared_future
+from flinkish.common.timestamps import MAX_TIMESTAMP
 from flinkish.mailbox import MailboxExecutor, MailOptions
 from flinkish.task.alignment import BarrierAlignment
 from flinkish.task.element_io import Available, InputStatus, StreamTaskInput, check_protocol

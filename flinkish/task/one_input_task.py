@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable
 
 from flinkish.common.elements import (
-    MAX_TIMESTAMP,
-    MIN_TIMESTAMP,
     CancelCheckpointMarker,
     CheckpointBarrier,
     LatencyMarker,
@@ -17,6 +15,7 @@ from flinkish.common.elements import (
     WatermarkStatus,
 )
 from flinkish.common.errors import ArgumentTypeError
+from flinkish.common.timestamps import MAX_TIMESTAMP, MIN_TIMESTAMP
 from flinkish.operators import OperatorEnvironment, StreamOperator
 from flinkish.task.alignment import AlignmentAborted
 from flinkish.task.checkpoint_storage import CheckpointStorage

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from flinkish.common.elements import MIN_TIMESTAMP, Watermark
+from flinkish.common.elements import Watermark
+from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.mailbox import MailboxExecutor, MailOptions
 
 __all__ = ["InterruptibleTimers", "MailboxWatermarkProcessor"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from flinkish.common.elements import MIN_TIMESTAMP, StreamElement, Watermark, WatermarkStatus
+from flinkish.common.elements import StreamElement, Watermark, WatermarkStatus
+from flinkish.common.timestamps import MIN_TIMESTAMP
 
 __all__ = ["WatermarkValve"]
 

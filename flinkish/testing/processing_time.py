@@ -7,8 +7,8 @@ from concurrent.futures import Future
 
 from flinkish._core.timers.heap import TimerHeap
 from flinkish.common.durations import DurationLike, to_millis
-from flinkish.common.elements import MAX_TIMESTAMP, MIN_TIMESTAMP, check_timestamp
 from flinkish.common.errors import ArgumentTypeError, IllegalStateError
+from flinkish.common.timestamps import MAX_TIMESTAMP, MIN_TIMESTAMP, check_timestamp
 from flinkish.time.processing_time_service import (
     ProcessingTimeCallback,
     ProcessingTimeService,

@@ -13,10 +13,10 @@ from enum import Enum
 
 from flinkish._core.wheel.timing_wheel import TimingWheel
 from flinkish.common.durations import DurationLike, to_millis
-from flinkish.common.elements import MAX_TIMESTAMP, check_timestamp
 from flinkish.common.errors import ArgumentTypeError, IllegalStateError
 from flinkish.common.forks import AFTER_FORK, call_in_children
 from flinkish.common.futures import complete, shared_future
+from flinkish.common.timestamps import MAX_TIMESTAMP, check_timestamp
 from flinkish.time.scheduled_future import ScheduledFuture
 
 __all__ = [

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
-from flinkish.common.elements import MIN_TIMESTAMP
 from flinkish.common.errors import TimestampError
+from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.common.type_variables import W2, T, W
 
 if TYPE_CHECKING:

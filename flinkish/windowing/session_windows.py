@@ -8,8 +8,8 @@ from typing import Any
 
 from flinkish._core.windows.time_window import TimeWindow
 from flinkish.common.durations import DurationLike, to_millis
-from flinkish.common.elements import MAX_TIMESTAMP
 from flinkish.common.errors import ArgumentTypeError
+from flinkish.common.timestamps import MAX_TIMESTAMP
 from flinkish.common.type_variables import IN
 from flinkish.windowing.assigner import MergingWindowAssigner, event_time_of
 from flinkish.windowing.time_triggers import EventTimeTrigger, ProcessingTimeTrigger

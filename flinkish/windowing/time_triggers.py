@@ -7,8 +7,8 @@ from typing import Any
 
 from flinkish._core.windows.time_window import TimeWindow
 from flinkish.common.durations import DurationLike, to_millis
-from flinkish.common.elements import MAX_TIMESTAMP
 from flinkish.common.errors import TimestampError
+from flinkish.common.timestamps import MAX_TIMESTAMP
 from flinkish.common.type_variables import T, W
 from flinkish.common.typeinfo import Types
 from flinkish.state.api import ReducingState

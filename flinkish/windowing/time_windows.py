@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from flinkish._core.windows.time_window import TimeWindow
 from flinkish.common.durations import DurationLike, to_millis
-from flinkish.common.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from flinkish.common.errors import IllegalArgumentError
+from flinkish.common.timestamps import MAX_TIMESTAMP, MIN_TIMESTAMP
 from flinkish.common.type_variables import IN
 from flinkish.windowing.assigner import WindowAssigner, event_time_of
 from flinkish.windowing.time_triggers import EventTimeTrigger, ProcessingTimeTrigger

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from typing import Any, Generic, Protocol
 
 from flinkish._core.windows.time_window import TimeWindow
-from flinkish.common.elements import MAX_TIMESTAMP
+from flinkish.common.timestamps import MAX_TIMESTAMP
 from flinkish.common.type_variables import T
 from flinkish.time.namespaces import NamespaceSerializer
 

@@ -5,17 +5,15 @@ import numpy
 import pytest
 
 from flinkish.common.elements import (
-    MAX_TIMESTAMP,
-    MIN_TIMESTAMP,
     CheckpointBarrier,
     LatencyMarker,
     StreamElement,
     StreamRecord,
     Watermark,
     WatermarkStatus,
-    check_timestamp,
 )
 from flinkish.common.errors import TimestampError
+from flinkish.common.timestamps import MAX_TIMESTAMP, MIN_TIMESTAMP, check_timestamp
 
 ELEMENTS = [
     StreamRecord("a"),

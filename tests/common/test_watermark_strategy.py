@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flinkish.common.durations import Duration, Time
-from flinkish.common.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from flinkish.common.errors import (
     ArgumentTypeError,
     IllegalArgumentError,
     TimestampError,
     UnsupportedOperationError,
 )
+from flinkish.common.timestamps import MAX_TIMESTAMP, MIN_TIMESTAMP
 from flinkish.common.watermark_strategy import (
     TimestampAssigner,
     WatermarkGenerator,

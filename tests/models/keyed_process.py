@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from flinkish.common import OutputTag
-from flinkish.common.elements import MIN_TIMESTAMP
+from flinkish.common.timestamps import MIN_TIMESTAMP
 from tests.models.keyed_states import ModelFold, ModelList, ModelMap, ModelState
 
 

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from flinkish.common import OutputTag, Row
-from flinkish.common.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
+from flinkish.common.timestamps import MAX_TIMESTAMP, MIN_TIMESTAMP
 from flinkish.datastream.functions import KeyedProcessFunction
 from flinkish.spark import DataStream
 from tests.models.keyed_process import KeyedProcessModel

@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from flinkish.common import Row, Types
-from flinkish.common.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
 from flinkish.common.errors import UnsupportedOperationError
+from flinkish.common.timestamps import MAX_TIMESTAMP, MIN_TIMESTAMP
 from flinkish.datastream.functions import KeyedProcessFunction
 from flinkish.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from flinkish.spark import DataStream, ProcessedStream

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from flinkish.common import Row
-from flinkish.common.elements import MIN_TIMESTAMP
+from flinkish.common.timestamps import MIN_TIMESTAMP
 from tests.models.keyed_process import KeyedProcessModel
 from tests.spark.functions import Silence
 from tests.spark.support import Source, by_key, start, timed, watermarks

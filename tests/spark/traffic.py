@@ -4,7 +4,7 @@ import random
 from typing import Any
 
 from flinkish.common import Row
-from flinkish.common.elements import MIN_TIMESTAMP
+from flinkish.common.timestamps import MIN_TIMESTAMP
 from tests.models.keyed_process import KeyedProcessModel
 from tests.spark.support import Outcome, Source, by_key, iso, watermarks
 

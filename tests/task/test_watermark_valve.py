@@ -4,7 +4,8 @@ import random
 
 import pytest
 
-from flinkish.common.elements import MIN_TIMESTAMP, StreamElement, Watermark, WatermarkStatus
+from flinkish.common.elements import StreamElement, Watermark, WatermarkStatus
+from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.task.watermark_valve import WatermarkValve
 
 IDLE, ACTIVE = WatermarkStatus.IDLE, WatermarkStatus.ACTIVE

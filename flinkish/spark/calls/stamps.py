@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql.types import IntegerType, LongType, StructField, TimestampType
 
 from flinkish._core.columns.records import timestamps_ms
-from flinkish.common.elements import MIN_TIMESTAMP
+from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.spark.keyed.plan import EVENT_TIME, PHASE
 
 __all__ = ["Stamped"]

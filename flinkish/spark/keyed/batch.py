@@ -16,7 +16,7 @@ from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
 from flinkish._core.state.key_rows import forget_scoped_rows
 from flinkish._core.state.table import StateTable
-from flinkish.common.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
+from flinkish.common.timestamps import MAX_TIMESTAMP, MIN_TIMESTAMP
 from flinkish.spark.keyed.columns.batch import run_windows
 from flinkish.spark.keyed.operator_run import OperatorRun
 from flinkish.spark.keyed.packing import keyed_batch

@@ -10,7 +10,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
 from flinkish.common.durations import to_millis
-from flinkish.common.elements import MIN_TIMESTAMP
+from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.spark.keyed.checkpoint_settings import check_settings
 from flinkish.spark.keyed.clock import batch_id, last_watermark
 from flinkish.spark.keyed.group_state import (

@@ -21,8 +21,8 @@ from flinkish._core.columns.records import RecordReader
 from flinkish._core.operators.keyed_process import KeyedProcess, KeyedTimerService
 from flinkish._core.values.codec import pack_groups, unpack_payload
 from flinkish._core.values.values import pack_key
-from flinkish.common.elements import MIN_TIMESTAMP
 from flinkish.common.output_tag import OutputTag
+from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.operators.broadcast import Broadcast
 from flinkish.operators.interval_join import make_join_engine
 from flinkish.spark.internals import spark_schema

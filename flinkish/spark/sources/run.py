@@ -18,8 +18,9 @@ import threading
 import time
 from typing import Any
 
-from flinkish.common.elements import Watermark, check_timestamp
+from flinkish.common.elements import Watermark
 from flinkish.common.errors import CancelTaskError, TaskCancellationError, UserFunctionError
+from flinkish.common.timestamps import check_timestamp
 from flinkish.functions import CheckpointListener, SourceFunction
 from flinkish.operators import TaskRuntimeContext
 from flinkish.task.checkpoint_lock import CheckpointLock

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from flinkish._core.columns.records import RecordReader
-from flinkish.common.elements import MIN_TIMESTAMP
+from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.spark.keyed.plan import EVENT_TIME
 
 __all__ = ["with_timestamps"]

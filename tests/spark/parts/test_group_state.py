@@ -12,8 +12,8 @@ import pytest
 
 from flinkish._core.state.table import StateTable
 from flinkish.common import Row, Types
-from flinkish.common.elements import MIN_TIMESTAMP
 from flinkish.common.errors import CorruptStateError, IncompatibleStateError, StateMigrationError
+from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.datastream.functions import KeyedProcessFunction
 from flinkish.datastream.state import (
     ListStateDescriptor,

@@ -19,7 +19,7 @@ from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 
 from flinkish._core.state.key_rows import forget_empty_rows
 from flinkish._core.state.table import StateTable
-from flinkish.common.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
+from flinkish.common.timestamps import MAX_TIMESTAMP, MIN_TIMESTAMP
 from flinkish.spark.keyed.columns.packing import combine_rows, fixed_records, named_keys
 from flinkish.spark.keyed.columns.plan import PANE_BEGIN, RECORD
 from flinkish.spark.keyed.columns.run import VectorRun

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flinkish.common import Row
-from flinkish.common.elements import MAX_TIMESTAMP, MIN_TIMESTAMP
+from flinkish.common.timestamps import MAX_TIMESTAMP, MIN_TIMESTAMP
 from tests.models.keyed_process import KeyedProcessModel
 from tests.processes import ran
 from tests.spark.conftest import worker_environment

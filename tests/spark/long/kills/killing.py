@@ -14,7 +14,7 @@ from math import inf
 from pathlib import Path
 from typing import TypeVar
 
-from flinkish.common.elements import MIN_TIMESTAMP
+from flinkish.common.timestamps import MIN_TIMESTAMP
 from tests.processes import LONGEST_S
 from tests.spark.conftest import worker_environment
 from tests.spark.killed import written

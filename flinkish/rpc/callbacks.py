@@ -15,18 +15,18 @@ Threading: all methods are for all threads.
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 from collections import deque
 from collections.abc import Callable
 
 from flinkish._core.rpc.future import serve_callbacks
+from flinkish.rpc.log_thread import LateLogger
 
 __all__ = ["CALLBACKS", "CallbackThreads"]
 
 IDLE = 0.5  # seconds after which a worker ends
-_LOG = logging.getLogger("flinkish.rpc")
+_LOG = LateLogger("flinkish.rpc")
 
 
 class CallbackThreads:

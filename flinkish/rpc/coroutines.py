@@ -22,7 +22,6 @@ Invariants:
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 import selectors
 from collections.abc import Callable, Coroutine
@@ -36,6 +35,7 @@ from flinkish._core.rpc.inbox import Inbox
 from flinkish.common.errors import RecipientUnreachableError
 from flinkish.rpc.futures import end
 from flinkish.rpc.io_thread import EPOLLIN, IoThread
+from flinkish.rpc.log_thread import LateLogger
 from flinkish.time import ScheduledFuture
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EndpointLoop", "start_coroutine"]
 
-_LOG = logging.getLogger("flinkish.rpc")
+_LOG = LateLogger("flinkish.rpc")
 ROUNDS = 16  # of the loop in one letter: then other letters have their turn
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from flinkish.rpc.log_thread import LateLogger
+
 __all__ = ["DeadLetter", "DeadLetters", "LostTells"]
 
-_LOG = logging.getLogger("flinkish.rpc")
+_LOG = LateLogger("flinkish.rpc")
 INTERVAL = 10_000  # ms in which a peer gets one line of the log
 
 

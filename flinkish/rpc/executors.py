@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar, overload
@@ -17,12 +16,13 @@ from flinkish.common.errors import (
     UnsupportedOperationError,
 )
 from flinkish.rpc.function_threads import FUNCTIONS
+from flinkish.rpc.log_thread import LateLogger
 from flinkish.time import ProcessingTimeService, ScheduledFuture
 
 __all__ = ["MainThreadExecutor", "ScheduledExecutor", "call_later", "callable_of"]
 
 T = TypeVar("T")
-_LOG = logging.getLogger("flinkish.rpc")
+_LOG = LateLogger("flinkish.rpc")
 
 
 def callable_of(function: Callable[[], T]) -> Callable[[], T]:

@@ -14,18 +14,19 @@ Threading: all methods are for all threads.
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 from collections import deque
 from collections.abc import Callable
 from functools import partial
 
+from flinkish.rpc.log_thread import LateLogger
+
 __all__ = ["FUNCTIONS", "MOST", "FunctionThreads"]
 
 MOST = 64
 IDLE = 0.5  # seconds after which a thread ends
-_LOG = logging.getLogger("flinkish.rpc")
+_LOG = LateLogger("flinkish.rpc")
 
 
 class FunctionThreads:

@@ -18,7 +18,6 @@ Invariants:
 from __future__ import annotations
 
 import heapq
-import logging
 import math
 import os
 import select
@@ -31,11 +30,12 @@ from typing import ClassVar, Protocol
 
 from flinkish._core.rpc.future import leave_callbacks
 from flinkish.common.errors import RpcConnectionError
+from flinkish.rpc.log_thread import LateLogger
 from flinkish.rpc.scarcity import lacking
 
 __all__ = ["IoThread", "Reader", "TimerHandle"]
 
-logger = logging.getLogger(__name__)
+logger = LateLogger(__name__)
 
 EPOLLIN, EPOLLOUT = select.EPOLLIN, select.EPOLLOUT
 RECEIVE_BUFFER = 256 * 1024

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import logging
 import os
 import re
 import threading
@@ -24,6 +23,7 @@ from typing import Any, Protocol
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import IllegalStateError
 from flinkish.common.forks import call_in_children
+from flinkish.rpc.log_thread import LateLogger
 
 __all__ = [
     "FileLeaderElection",
@@ -33,7 +33,7 @@ __all__ = [
     "SingleLeaderElection",
 ]
 
-_LOG = logging.getLogger(__name__)
+_LOG = LateLogger(__name__)
 _EPOCH = re.compile(r"epoch-(\d{20})")
 _KEPT = 3  # epochs whose files stay
 

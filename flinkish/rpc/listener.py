@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import select
 import socket
@@ -11,12 +10,13 @@ from contextlib import suppress
 
 from flinkish.common.errors import RpcConnectionError
 from flinkish.rpc.io_thread import IoThread
+from flinkish.rpc.log_thread import LateLogger
 from flinkish.rpc.strangers import STRANGERS, Stranger, Strangers, Throttle
 from flinkish.rpc.unix_sockets import bind_beside, prepare, same_user
 
 __all__ = ["Listener", "bind"]
 
-logger = logging.getLogger(__name__)
+logger = LateLogger(__name__)
 
 BACKLOG = 4096
 ROUND = 64  # connections accepted in one go

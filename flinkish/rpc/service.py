@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import time
@@ -38,6 +37,7 @@ from flinkish.rpc.dispatcher import Dispatcher
 from flinkish.rpc.executors import ScheduledExecutor
 from flinkish.rpc.futures import completed, failed, uncancellable
 from flinkish.rpc.gateway import GatewayProxy, RpcGateway, gateways_of, proxy_of
+from flinkish.rpc.log_thread import LateLogger
 from flinkish.rpc.remote import Remote
 from flinkish.rpc.statistics import RpcStatistics
 from flinkish.rpc.tls import TlsConfig
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 __all__ = ["RpcService"]
 
 Proxy = TypeVar("Proxy", bound=RpcGateway)
-_LOG = logging.getLogger("flinkish.rpc")
+_LOG = LateLogger("flinkish.rpc")
 _NAMED = 8  # endpoints that an error names
 
 

@@ -16,17 +16,17 @@ Threading: ``put`` is for all threads.
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections import deque
 from collections.abc import Callable
 
 from flinkish.rpc.io_thread import IoThread
+from flinkish.rpc.log_thread import LateLogger
 
 __all__ = ["HANDSHAKES", "HandshakeThread"]
 
 IDLE = 0.5  # seconds after which the thread ends
-logger = logging.getLogger(__name__)
+logger = LateLogger(__name__)
 
 
 class HandshakeThread:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import secrets
 import socket
@@ -23,6 +22,7 @@ from flinkish.rpc.handshake import Handshake, Identity, place_of, secret_key
 from flinkish.rpc.heartbeats import heartbeats
 from flinkish.rpc.io_thread import IoThread, TimerHandle
 from flinkish.rpc.listener import Listener, bind
+from flinkish.rpc.log_thread import LateLogger
 from flinkish.rpc.routes import Address, Routes, settle
 from flinkish.rpc.strangers import Throttle, shown
 from flinkish.rpc.tls import TlsConfig, TlsSession
@@ -30,7 +30,7 @@ from flinkish.rpc.traffic import Traffic, TransportStatistics
 
 __all__ = ["Address", "ConnectionHandler", "Transport", "TransportStatistics"]
 
-logger = logging.getLogger(__name__)
+logger = LateLogger(__name__)
 
 
 class ConnectionHandler(Protocol):

@@ -42,6 +42,7 @@ from flinkish.rpc.coroutines import start_coroutine
 from flinkish.rpc.dead_letters import DeadLetter
 from flinkish.rpc.function_threads import FUNCTIONS
 from flinkish.rpc.futures import RpcFuture, awaiting
+from flinkish.rpc.log_thread import LateLogger
 from flinkish.rpc.remote_errors import (
     INDESCRIBABLE,
     PeerLostError,
@@ -52,7 +53,7 @@ from flinkish.rpc.remote_errors import (
 
 __all__ = ["INDESCRIBABLE", "awaiting", "clock", "encode_error", "remote_error", "start_coroutine"]
 
-_LOG = logging.getLogger("flinkish.rpc")
+_LOG = LateLogger("flinkish.rpc")
 _DEPTH = 12  # frames of the call site that are kept
 
 
@@ -69,10 +70,8 @@ def generic(cls: type, item: object) -> object:
 
 def callback_failed(callback: object, error: BaseException) -> None:
     """A done callback raised; Ctrl-C in the main thread is none of its doing."""
-    if (
-        isinstance(error, KeyboardInterrupt)
-        and threading.current_thread() is threading.main_thread()
-    ):
+    in_main = threading.current_thread() is threading.main_thread()
+    if in_main and isinstance(error, KeyboardInterrupt):
         raise error
     _LOG.error("the callback %r of a future raised", callback, exc_info=error)
 
@@ -403,8 +402,9 @@ def unasked(address: str, method: str, cause: Exception) -> Exception:
 def untold(home: Any, address: str, method: str, cause: Exception) -> None:
     """A tell was not sent: counted and logged."""
     reason = f"{type(cause).__name__}: {said(cause)}"
-    home.dead_letters.add(DeadLetter(address.rpartition("/")[2], method, reason, True))
-    home.lost_tells.add(address.partition("/user/rpc/")[0], method, reason)
+    peer, _, endpoint = address.partition("/user/rpc/")
+    home.dead_letters.add(DeadLetter(endpoint, method, reason, True))
+    home.lost_tells.add(peer, method, reason)
 
 
 def answer_lost(inbox: Inbox, method: str, cause: Exception) -> None:

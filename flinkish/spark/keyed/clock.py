@@ -12,40 +12,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pyspark import TaskContext
-
 from flinkish._core.values.codec import CorruptFrame, NewerFrame, seal, unseal
 from flinkish.common.formats import newer_format
 from flinkish.spark.keyed.group_state import HEAD, corrupt_state, stored_head
-from flinkish.spark.keyed.placement import clock_slot
 from flinkish.spark.keyed.plan import OperatorPlan
 
-__all__ = ["batch_id", "last_watermark", "own_clock"]
+__all__ = ["last_watermark"]
 
 KIND_CLOCK = 11
 CLOCK_FORMAT = 1
-
-# In tasks of a query that runs again Spark's own setting, which a program may have changed since,
-# is not the number of partitions; the first of these is, where Spark has it.
-_PARTITIONS = ("spark.sql.streaming.internal.stateStore.partitions", "spark.sql.shuffle.partitions")
-_SPARKS_DEFAULT = "200"
-
-
-def batch_id(context: TaskContext | None) -> int | None:
-    """The number of the micro-batch that a task belongs to; None of a task of no stream."""
-    found = context.getLocalProperty("streaming.sql.batchId") if context else None
-    return None if found is None else int(found)
-
-
-def own_clock(context: TaskContext) -> int | None:
-    """The slot of the clock that this task has to call: all tasks before an operator call all.
-
-    They are as many as the operator's partitions, since those of the operator before it are, and
-    numbered in a row.
-    """
-    found = (context.getLocalProperty(name) for name in _PARTITIONS)
-    partitions = int(next(filter(None, found), _SPARKS_DEFAULT))
-    return clock_slot(context.partitionId() % partitions, partitions)
 
 
 def last_watermark(plan: OperatorPlan, log: Any, batch: int | None, watermark: int) -> int | None:

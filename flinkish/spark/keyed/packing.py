@@ -17,9 +17,8 @@ from flinkish._core.values.values import pack_key
 from flinkish.common.errors import NullKeyError, TimestampError, UserFunctionError
 from flinkish.common.keys import normalized_key
 from flinkish.common.notes import add_note, spell_out_notes
-from flinkish.spark.keyed.clock import batch_id, own_clock
 from flinkish.spark.keyed.packed_columns import normalized_column
-from flinkish.spark.keyed.placement import slot_of
+from flinkish.spark.keyed.placement import clock_slot, slot_of
 from flinkish.spark.keyed.plan import (
     AFTER_WATERMARK,
     BEFORE_WATERMARK,
@@ -36,6 +35,7 @@ __all__ = [
     "SETTINGS_GROUP",
     "Batches",
     "PackRows",
+    "batch_id",
     "event_times",
     "keyed_batch",
     "lost_rows",
@@ -68,6 +68,11 @@ _ASKED_AT_ONCE = 256
 _CHUNK_ROWS = 1_000_000
 _CHUNK_BYTES = 128 * 1024 * 1024
 
+# In tasks of a query that runs again Spark's own setting, which a program may have changed since,
+# is not the number of partitions; the first of these is, where Spark has it.
+_PARTITIONS = ("spark.sql.streaming.internal.stateStore.partitions", "spark.sql.shuffle.partitions")
+_SPARKS_DEFAULT = "200"
+
 
 def packer(plan: OperatorPlan, pack_rows: PackRows | None = None) -> Callable[[Batches], Batches]:
     """The function for `mapInArrow` that packs the rows of an operator's input.
@@ -84,7 +89,7 @@ def packer(plan: OperatorPlan, pack_rows: PackRows | None = None) -> Callable[[B
         packed = [(slot_of(SETTINGS_GROUP), 0, part, 0, b"")]
         if context is not None and part == 0 and _asks(context, plan):
             packed += [(slot_of(group), 0, 0, -1, b"") for group in range(plan.max_parallelism)]
-        if context is not None and plan.chained and (clock := own_clock(context)) is not None:
+        if context is not None and plan.chained and (clock := _own_clock(context)) is not None:
             packed.append((clock, 0, part, 0, b""))
         for table in _chunks(batches):
             for phase, rows in _phases(plan, table):
@@ -98,6 +103,23 @@ def packer(plan: OperatorPlan, pack_rows: PackRows | None = None) -> Callable[[B
 
     pack.__name__ = f"pack {plan.uid}"  # in Spark's plans
     return pack
+
+
+def batch_id(context: TaskContext | None) -> int | None:
+    """The number of the micro-batch that a task belongs to; None of a task of no stream."""
+    found = context.getLocalProperty("streaming.sql.batchId") if context else None
+    return None if found is None else int(found)
+
+
+def _own_clock(context: TaskContext) -> int | None:
+    """The slot of the clock that this task has to call (see `clock`): all tasks together call all.
+
+    They are as many as the operator's partitions, since those of the operator before it are, and
+    numbered in a row.
+    """
+    found = (context.getLocalProperty(name) for name in _PARTITIONS)
+    partitions = int(next(filter(None, found), _SPARKS_DEFAULT))
+    return clock_slot(context.partitionId() % partitions, partitions)
 
 
 def _asks(context: TaskContext, plan: OperatorPlan) -> bool:

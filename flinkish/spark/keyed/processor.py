@@ -12,7 +12,7 @@ from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 from flinkish.common.durations import to_millis
 from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.spark.keyed.checkpoint_settings import check_settings
-from flinkish.spark.keyed.clock import batch_id, last_watermark
+from flinkish.spark.keyed.clock import last_watermark
 from flinkish.spark.keyed.group_state import (
     NOTHING_HELD,
     PIECE_SCHEMA,
@@ -21,7 +21,7 @@ from flinkish.spark.keyed.group_state import (
     read_head,
 )
 from flinkish.spark.keyed.operator_run import OperatorRun
-from flinkish.spark.keyed.packing import NULL_KEY_GROUP, SETTINGS_GROUP
+from flinkish.spark.keyed.packing import NULL_KEY_GROUP, SETTINGS_GROUP, batch_id
 from flinkish.spark.keyed.placement import CLOCK_SLOTS, group_at
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, BEFORE_WATERMARK, OperatorPlan
 from flinkish.spark.keyed.result_rows import Result

@@ -20,5 +20,6 @@ def test_the_example_of_broadcast_state(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().out.splitlines() == ["[('ann', 60, 50)]"]
 
 
-def test_the_example_on_a_stream_is_python() -> None:
-    compile(examples(PAGE)[0], PAGE, "exec")
+def test_the_example_of_broadcast_state_without_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    run_example(PAGE, examples(PAGE)[3])
+    assert capsys.readouterr().out.splitlines() == ["[('ann', 'books', 60)]"]

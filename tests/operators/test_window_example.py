@@ -13,7 +13,3 @@ def test_the_example_in_a_test(capsys: pytest.CaptureFixture[str]) -> None:
         "[StreamRecord(value=('a', 7), timestamp=9999), Watermark(timestamp=9999)]",
         "TriggerResult.CONTINUE TriggerResult.FIRE",
     ]
-
-
-def test_the_example_on_a_stream_is_python() -> None:
-    compile(examples(PAGE)[0], PAGE, "exec")

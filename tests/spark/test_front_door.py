@@ -15,7 +15,9 @@ from flinkish.common.errors import (
     IllegalStateError,
     UnknownColumnError,
 )
+from flinkish.common.typeinfo import Types
 from flinkish.datastream.functions import KeyedProcessFunction, ProcessFunction
+from flinkish.datastream.state import MapStateDescriptor
 from flinkish.functions import Max, Sum
 from flinkish.spark import DataStream, configure
 from flinkish.spark.streams.options import OperatorOptions, plan_settings
@@ -182,6 +184,20 @@ def test_what_explains_a_stream(spark: SparkSession, endless: DataFrame) -> None
     assert repr(stream) == f"DataStream{columns}"
     assert repr(keyed) == f"KeyedStream{columns} by key"
     assert repr(stream.key_by(lambda row: row.n)).endswith(" by a function of the row")
+    windowed = keyed.window(TumblingEventTimeWindows.of(1000)).allowed_lateness(5)
+    assert repr(windowed) == (
+        f"WindowedStream of {keyed} in TumblingEventTimeWindows(1000, 0), EventTimeTrigger(), "
+        "late by 5 ms"
+    )
+    assert repr(keyed.connect(keyed)) == f"ConnectedStreams of {keyed} and {keyed}"
+    rules = stream.broadcast(MapStateDescriptor("rules", Types.STRING(), Types.LONG()))
+    assert repr(rules) == f"BroadcastStream of {stream} with rules"
+    assert repr(keyed.connect(rules)) == f"BroadcastConnectedStream of {keyed} and {rules}"
+    join = keyed.interval_join(keyed)
+    assert repr(join) == f"IntervalJoin of {keyed} and {keyed}"
+    assert repr(join.between(-1, "2 seconds")) == (
+        f"IntervalJoined of {keyed} and {keyed}, later by -1 ... 2000 ms"
+    )
     counts = keyed.process(Counts(), "k bigint, n int", uid="counts", max_parallelism=7)
     passed = counts.key_by("k").process(Counts(), "m bigint, n int")
     assert repr(passed) == "ProcessedStream[m: bigint, n: int] after counts and Counts-2"

@@ -37,6 +37,10 @@ class BroadcastStream:
         self._stream = stream
         self._descriptors = check_descriptors(descriptors)
 
+    def __repr__(self) -> str:
+        states = ", ".join(descriptor.name for descriptor in self._descriptors)
+        return f"BroadcastStream of {self._stream} with {states}"
+
 
 class BroadcastConnectedStream:
     """A stream, keyed or not, and a broadcast one; `connect` of the former makes it."""
@@ -44,6 +48,9 @@ class BroadcastConnectedStream:
     def __init__(self, stream: KeyedStream | DataStream, broadcast: BroadcastStream) -> None:
         self._first, self._broadcast = stream, broadcast
         self._keyed = not hasattr(stream, "key_by")
+
+    def __repr__(self) -> str:
+        return f"BroadcastConnectedStream of {self._first} and {self._broadcast}"
 
     def process(
         self,

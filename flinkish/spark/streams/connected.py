@@ -54,6 +54,9 @@ class ConnectedStreams(PortingHints):
                 )
         self._stream1, self._stream2 = stream1, stream2
 
+    def __repr__(self) -> str:
+        return f"ConnectedStreams of {self._stream1} and {self._stream2}"
+
     def key_by(self, key_selector1: Any, key_selector2: Any) -> ConnectedStreams:
         """Both streams partitioned by key: columns (a name or several), or a function of the row.
 
@@ -131,6 +134,9 @@ class IntervalJoin:
                 )
         self._left, self._right = left, right
 
+    def __repr__(self) -> str:
+        return f"IntervalJoin of {self._left} and {self._right}"
+
     def between(self, lower_bound: DurationLike, upper_bound: DurationLike) -> IntervalJoined:
         """Join pairs whose right time minus left time is from ``lower_bound`` to ``upper_bound``.
 
@@ -151,6 +157,10 @@ class IntervalJoined:
     def __init__(self, left: KeyedStream, right: KeyedStream, definition: JoinDefinition) -> None:
         self._left, self._right = left, right
         self._definition = definition
+
+    def __repr__(self) -> str:
+        bounds = f"{self._definition.lower} ... {self._definition.upper} ms"
+        return f"IntervalJoined of {self._left} and {self._right}, later by {bounds}"
 
     def lower_bound_exclusive(self) -> IntervalJoined:
         """Pairs exactly at the lower bound are not joined."""

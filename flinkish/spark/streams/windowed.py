@@ -75,6 +75,11 @@ class WindowedStream(PortingHints):
                 "assign_timestamps_and_watermarks before key_by, or use processing-time windows"
             )
 
+    def __repr__(self) -> str:
+        windows = self._definition
+        late = f", late by {windows.lateness} ms" if windows.lateness else ""
+        return f"WindowedStream of {self._stream} in {windows.assigner}, {windows.trigger}{late}"
+
     # --- settings
 
     def trigger(self, trigger: Trigger) -> WindowedStream:

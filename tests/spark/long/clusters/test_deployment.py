@@ -95,6 +95,38 @@ def test_every_kind_of_operator_takes_functions_of_a_module_that_was_sent(work: 
     assert submitted(work, "local[2]", *options, kinds=list(FOUND)) == FOUND
 
 
+CONNECTED = """
+import sys
+from pathlib import Path
+
+sys.path.insert(0, {here!r})  # of this process alone
+import shop_rules
+from pyspark import cloudpickle
+
+cloudpickle.register_pickle_by_value(shop_rules)
+from deployed_job import main
+from tests.spark.sessions import session
+
+work = Path({work!r})
+main(session("connect", work / "connect"), work, {kinds!r})
+"""
+
+
+def test_a_connect_server_is_sent_a_module_by_value(work: Path) -> None:
+    script = work / "connected.py"
+    script.write_text(CONNECTED.format(here=str(HERE), work=str(work), kinds=list(FOUND)))
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        cwd=work,
+        env=os.environ | {"PYTHONPATH": python_path()},
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_S,
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-8000:]
+    assert printed(done.stdout) == FOUND
+
+
 def test_a_cluster_is_sent_a_zip_of_modules(work: Path, cluster: str) -> None:
     package = work / "rules.zip"
     with zipfile.ZipFile(package, "w") as made:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import TextIO
 
 from pyspark.sql import SparkSession
 
@@ -30,6 +33,19 @@ QUICK = {
 }
 LOCAL = "local[2,3]"  # two cores, and tasks that may fail twice
 
+_turn: TextIO | None = None
+
+
+def _wait_for_port() -> None:
+    """Wait until no other program of these tests has a Connect server, until this one ends.
+
+    Local servers have one port, and a client whose own server found it taken meets another's.
+    """
+    global _turn
+    if _turn is None:
+        _turn = open(Path(tempfile.gettempdir()) / "flinkish-tests-connect.lock", "w")  # noqa: SIM115
+        fcntl.flock(_turn, fcntl.LOCK_EX)
+
 
 def session(place: str, work: Path, more: Mapping[str, str] = MappingProxyType({})) -> SparkSession:
     """A session of a master, or of a Connect server of its own where ``place`` is "connect".
@@ -37,6 +53,8 @@ def session(place: str, work: Path, more: Mapping[str, str] = MappingProxyType({
     What Spark writes for itself goes into WORK; ``more`` are settings.
     """
     builder = SparkSession.builder.appName("flinkish tests")
+    if place == "connect":
+        _wait_for_port()
     builder = builder.remote("local[2]") if place == "connect" else builder.master(place)
     rooms = {
         "spark.local.dir": str(work / "local"),

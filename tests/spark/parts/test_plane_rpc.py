@@ -185,7 +185,7 @@ def test_endpoints_on_both_sides(plane: ControlPlane, worker: WorkerPlane) -> No
 def test_what_is_refused_at_once(monkeypatch: pytest.MonkeyPatch, plane: ControlPlane) -> None:
     with pytest.raises(IllegalArgumentError, match="at least twice"):
         ControlPlane(heartbeat_interval=10, heartbeat_timeout=10)
-    connect: Any = type("RemoteSession", (), {})()
+    connect: Any = type("RemoteSession", (), {"conf": {}})()
     with pytest.raises(UnsupportedOperationError, match="Spark Connect and serverless"):
         ControlPlane(connect)
     with ControlPlane(connect, host="127.0.0.1"):

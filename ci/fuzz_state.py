@@ -29,6 +29,7 @@ from flinkish._core.testing.state import decode, encode, limit_segments
 from flinkish._core.values import codec
 from tests.core.damaged_tables import SENSELESS, SPACES, States
 from tests.core.damaged_tables import play as play_table
+from tests.core.logs import dumped
 from tests.core.specimens import KEYS, VALUES
 
 ROOM = 1 << 24  # bytes that a table may take: a damaged id may ask for any number
@@ -69,7 +70,7 @@ def log(chance: random.Random) -> None:
             states.change(chance)
         pieces.append(state_log.commit(states.table))
     if chance.randrange(2):
-        pieces = [state_log.dump(states.table, 0)]
+        pieces = dumped(states.table, 0, chance.choice((0, 50, 10**9)))
     at = chance.randrange(len(pieces))
     pieces[at] = damaged(pieces[at], chance)
     restored = States(StateTable(0, tracking=True))

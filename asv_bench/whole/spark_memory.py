@@ -11,6 +11,7 @@ its own with a heap of 3 GB.
 
 from __future__ import annotations
 
+import secrets
 import subprocess
 import sys
 import time
@@ -35,11 +36,16 @@ SCHEMA = "device bigint, n bigint"
 WAYS = ("flinkish", "transformWithState", "transformWithStateInPandas")
 
 
-class Ours(KeyedProcessFunction):
-    """Counts, and keeps a text if there is one."""
+def text(size: int) -> str:
+    """A text that compresses to half of its size, as texts do."""
+    return secrets.token_hex(size // 2)
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+
+class Ours(KeyedProcessFunction):
+    """Counts, and keeps a text of so many characters."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
 
     def open(self, runtime_context: Any) -> None:
         self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
@@ -48,14 +54,14 @@ class Ours(KeyedProcessFunction):
     def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
         count = (self.count.value() or 0) + 1
         self.count.update(count)
-        if self.text:
-            self.kept.update(self.text)
+        if self.size:
+            self.kept.update(text(self.size))
         yield value.device, count
 
 
 class _SparksOwn(StatefulProcessor):
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, size: int) -> None:
+        self.size = size
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.state = handle.getValueState("state", "count bigint, text string")
@@ -76,7 +82,7 @@ class OnRows(_SparksOwn):
         for row in rows:
             count += 1
             yield Row(device=row.device, n=count)
-        self.state.update((count, self.text))
+        self.state.update((count, text(self.size)))
 
 
 class InPandas(_SparksOwn):
@@ -90,18 +96,18 @@ class InPandas(_SparksOwn):
             numbers = np.arange(count + 1, count + 1 + len(frame))
             count += len(frame)
             yield pd.DataFrame({"device": frame["device"], "n": numbers})
-        self.state.update((count, self.text))
+        self.state.update((count, text(self.size)))
 
 
-def output(frame: DataFrame, way: str, text: str) -> DataFrame:
+def output(frame: DataFrame, way: str, size: int) -> DataFrame:
     """The rows that come out."""
     if way == "flinkish":
         keyed = fs.DataStream(frame).key_by("device")
-        return keyed.process(Ours(text), schema=SCHEMA, uid="memory", max_parallelism=1).to_df()
+        return keyed.process(Ours(size), schema=SCHEMA, uid="memory", max_parallelism=1).to_df()
     grouped = frame.groupBy("device")
     if way == "transformWithState":
-        return grouped.transformWithState(OnRows(text), SCHEMA, "Update", "None")
-    return grouped.transformWithStateInPandas(InPandas(text), SCHEMA, "Update", "None")
+        return grouped.transformWithState(OnRows(size), SCHEMA, "Update", "None")
+    return grouped.transformWithStateInPandas(InPandas(size), SCHEMA, "Update", "None")
 
 
 def most_of_the_jvm() -> float:
@@ -127,7 +133,7 @@ def measure(way: str, hot: int, keys: int) -> None:
             touched = np.random.default_rng(2).choice(keys, PUT, replace=False)
             space.put(touched, START_MS + keys // PUT * BATCH_MS)
         files = spark.readStream.schema(INPUT).option("maxFilesPerTrigger", 2)
-        frame = output(files.parquet(str(space.path / "in")), way, "x" * 1_000 if keys else "")
+        frame = output(files.parquet(str(space.path / "in")), way, 1_000 if keys else 0)
         begun = time.monotonic()
         query = (
             frame.writeStream.format("noop")

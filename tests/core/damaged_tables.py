@@ -20,6 +20,7 @@ from flinkish._core.windows.panes.engine import (
     WindowEngine,
     WordColumns,
 )
+from tests.core.logs import dumped
 from tests.core.specimens import KEYS, VALUES
 
 SPACES = [None, "space", (1, 2), 3]
@@ -210,7 +211,7 @@ def used(table: StateTable, states: States | Windows, chance: random.Random) -> 
         table._check()
     try:
         state_log.commit(table)
-        log = state_log.dump(table, 0)
+        log = dumped(table, 0, chance.choice((0, 50, 10**9)))
     except (RuntimeError, MemoryError):
         return "noticed"
     finally:
@@ -218,7 +219,7 @@ def used(table: StateTable, states: States | Windows, chance: random.Random) -> 
     fresh = StateTable(0, tracking=True)
     states = made(0 if isinstance(states, States) else 2, fresh)
     try:
-        state_log.replay(fresh, [log], list(range(states.cells)), 0)
+        state_log.replay(fresh, log, list(range(states.cells)), 0)
     except state_log.DamagedLog:
         return "logged"
     fresh._check()

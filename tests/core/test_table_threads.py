@@ -18,6 +18,7 @@ from flinkish._core.windows.panes.engine import (
     PaneWindows,
     WordColumns,
 )
+from tests.core.logs import dumped
 from tests.waiting import PATIENCE
 
 KEYS = 200_000
@@ -83,7 +84,7 @@ def busy_table() -> tuple[StateTable, Callable[[], None]]:
     "name",
     [
         *("number_of_entries", "set_current_key", "clear_current_key", "current_key", "key_of"),
-        *("add_cell", "memory_bytes", "map", "commit", "dump", "gather", "forget"),
+        *("add_cell", "memory_bytes", "map", "commit", "dump", "dumped", "gather", "forget"),
         *("find", "state", "timers", "track"),
     ],
 )
@@ -109,6 +110,7 @@ def test_keys_are_interned_while_another_thread(name: str) -> None:
         "map": lambda: map_again(table),
         "commit": lambda: state_log.commit(table),
         "dump": lambda: state_log.dump(table, 0),
+        "dumped": lambda: dumped(table, 0, 10),
         "gather": lambda: key_rows.gather_keys(table, np.zeros(1, np.uint32)),
         "forget": lambda: key_rows.forget_scoped_rows(table),
         "find": lambda: key_rows.find_rows(table, [1], out),

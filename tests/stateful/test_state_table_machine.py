@@ -23,6 +23,7 @@ from flinkish._core.operators.keyed_process import KeyedProcess, KeyedTimerServi
 from flinkish._core.state import log as state_log
 from flinkish._core.state.keyed_state import ListCell, MapCell, ReducingCell, ValueCell, sweep
 from flinkish._core.state.table import FILES, StateTable
+from tests.core.logs import dumped
 from tests.core.specimens import KEYS, VALUES
 from tests.models.state_table import State, StateTableModel
 
@@ -100,7 +101,7 @@ class StateTableMachine(RuleBasedStateMachine):
             self.model.states[name] = State(kind, ttl, renew, show)
         self.extra: list[str] = []
         self.pieces: list[bytes] = []
-        self.dumps: list[tuple[int, bytes]] = []
+        self.dumps: list[tuple[int, list[bytes]]] = []
         self.side = self.fresh()
 
     def fresh(self) -> Side:
@@ -249,8 +250,8 @@ class StateTableMachine(RuleBasedStateMachine):
         self.pieces.append(state_log.commit(self.side.table))
         assert self.side.table.number_of_keys == len(set(self.model.keys()))
         whole = state_log.dump(self.side.table, GROUP)
-        for first, base in [(0, b""), *self.dumps[-2:], (len(self.pieces), whole)]:
-            again = self.replayed([base, *self.pieces[first:]])
+        for first, base in [(0, []), *self.dumps[-2:], (len(self.pieces), [whole])]:
+            again = self.replayed([*base, *self.pieces[first:]])
             assert state_log.dump(again.table, GROUP) == whole
             again.table.close()
 
@@ -260,10 +261,10 @@ class StateTableMachine(RuleBasedStateMachine):
         side.table._check()
         return side
 
-    @rule()
-    def dump(self) -> None:
+    @rule(most=st.sampled_from([0, 20, 200, 10**9]))
+    def dump(self, most: int) -> None:
         self.commit()
-        self.dumps.append((len(self.pieces), state_log.dump(self.side.table, GROUP)))
+        self.dumps.append((len(self.pieces), dumped(self.side.table, GROUP, most)))
 
     @rule()
     def go_on_from_the_log(self) -> None:

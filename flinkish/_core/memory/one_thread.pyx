@@ -11,7 +11,7 @@ cdef unsigned long this_thread() noexcept:
 cdef str in_use(str thing, unsigned long holder):
     cdef unsigned long comer = PyThread_get_thread_ident()
     if comer == holder:
-        return f"{thing} is at work and was called back by what it reads from; leave it alone there"
+        return f"{thing} is at work, and code that this work called came back to it; leave it alone there"
     return (
         f"thread {comer} came to {thing} while thread {holder} is at work on it; it is for one "
         f"thread at a time: send the work to thread {holder}, for instance as a mail"

@@ -2,7 +2,7 @@
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.errno cimport EBADMSG, EDOM, EINVAL
-from libc.stdint cimport uint16_t, uint32_t, uint8_t
+from libc.stdint cimport UINT64_MAX, uint16_t, uint32_t, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free
 
 from flinkish._core.memory.segment cimport (
@@ -109,13 +109,53 @@ cdef int share_table(Table* table, Share* shares, int only) noexcept nogil:
     return status
 
 
-cdef dict dump_shares(StateTable table, int only):
-    """The contents of each key group with rows, or of the local key group `only`."""
+cdef uint32_t rows_within(Table* table, Ids* rows, uint32_t start, uint64_t most) noexcept nogil:
+    """How many rows from `start` on take about `most` bytes; one at least, if there is one."""
+    cdef uint64_t size = 0
+    cdef uint32_t at
+    for at in range(start, rows.count):
+        if size >= most and at != start:
+            return at - start
+        size += bytes_of_row(table, ids_at(rows)[at])
+    return rows.count - start
+
+
+cdef int dump_share(StateTable table, Share* share, int key_group, uint64_t most,
+                    object take) except -1:
+    """Give `take` the contents of a key group in pieces; timers, unless there is one, come last."""
+    cdef Writer writer
+    cdef Ids part = share.rows, none
+    cdef uint32_t written = 0
+    cdef bint one = False
+    none.count = 0
+    segment_init(&none.segment)
+    while True:
+        writer_init(&writer)
+        with nogil:
+            part.segment.base = share.rows.segment.base + written * sizeof(uint32_t)
+            part.count = rows_within(&table.table, &share.rows, written, most)
+            one = part.count == share.rows.count
+            write_whole(&table.table, &part, written == 0, &share.event if one else &none,
+                        &share.processing if one else &none, &writer)
+            note_damage(&table.table, &writer)
+        take(key_group, take_bytes(&writer))
+        written += part.count
+        if written == share.rows.count:
+            break
+    if not one and share.event.count + share.processing.count != 0:
+        writer_init(&writer)
+        with nogil:
+            write_timers(&table.table, &share.rows, &share.event, &share.processing, &writer)
+            note_damage(&table.table, &writer)
+        take(key_group, take_bytes(&writer))
+    return 0
+
+
+cdef int dump_shares(StateTable table, int only, uint64_t most, object take) except -1:
+    """Give `take` the contents of each key group with rows, or of the local key group `only`."""
     cdef TableHeader* header
     cdef uint32_t groups, group
     cdef Share* shares
-    cdef Writer writer
-    cdef dict found = {}
     cdef int status
     if table.table.touched.count:
         raise RuntimeError("commit the table before it is dumped")
@@ -134,14 +174,8 @@ cdef dict dump_shares(StateTable table, int only):
             status = share_table(&table.table, shares, only)
         segment_raise(status)
         for group in range(groups):
-            if shares[group].rows.count == 0 and <int>group != only:
-                continue
-            writer_init(&writer)
-            with nogil:
-                write_whole(&table.table, &shares[group].rows, &shares[group].event,
-                            &shares[group].processing, &writer)
-                note_damage(&table.table, &writer)
-            found[header.first_key_group + group] = take_bytes(&writer)
+            if shares[group].rows.count or <int>group == only:
+                dump_share(table, &shares[group], header.first_key_group + group, most, take)
     finally:
         table.let_go()
         for group in range(groups):
@@ -149,19 +183,35 @@ cdef dict dump_shares(StateTable table, int only):
             segment_release(&shares[group].event.segment)
             segment_release(&shares[group].processing.segment)
         free(shares)
-    return found
+    return 0
 
 
 def dump(StateTable table not None, uint16_t key_group):
     """Everything of one key group.  Changes nothing; commit first."""
+    cdef dict found = {}
     table.check_key_group(key_group)
-    return dump_shares(table, key_group - header_of(&table.table).first_key_group)[key_group]
+    dump_shares(table, key_group - header_of(&table.table).first_key_group, UINT64_MAX,
+                found.__setitem__)
+    return found[key_group]
+
+
+def dump_pieces(StateTable table not None, uint16_t key_group, uint64_t most, take not None):
+    """Everything of one key group as a log, for `replay`: calls `take` with each piece.
+
+    A piece has about `most` bytes: a row is never cut, and timers come last, in one piece.  The
+    table is in use until the end: `take` must not touch it.
+    """
+    table.check_key_group(key_group)
+    dump_shares(table, key_group - header_of(&table.table).first_key_group, most,
+                lambda _, piece: take(piece))
 
 
 def dump_all(StateTable table not None):
     """Everything of each key group that has a row: {key group: as `dump`}, in one pass."""
+    cdef dict found = {}
     table.check_open()
-    return dump_shares(table, -1)
+    dump_shares(table, -1, UINT64_MAX, found.__setitem__)
+    return found
 
 
 cdef int apply_log(StateTable table, object pieces, list cells, int ids, uint16_t key_group) except -1:
@@ -212,10 +262,11 @@ cdef int apply_log(StateTable table, object pieces, list cells, int ids, uint16_
 
 
 def replay(StateTable table not None, pieces not None, list cells not None, uint16_t key_group):
-    """Apply a log: what `dump` or `commit` gave first, then what each later `commit` gave.
+    """Apply a log: what `dump_pieces` or `commit` gave first, then what each later `commit` gave.
 
-    `pieces` may be any iterable; one is held at a time.  `cells[i]` is the table's number of the log's cell i.  DamagedLog for bytes that make no sense
-    as a log, or not after those before; after any error the table is closed.
+    `pieces` may be any iterable; one is held at a time.  `cells[i]` is the table's number of the
+    log's cell i.  DamagedLog for bytes that make no sense as a log, or not after those before;
+    after any error the table is closed.
     """
     apply_log(table, pieces, cells, SAME_IDS, key_group)
 

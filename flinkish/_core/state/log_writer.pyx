@@ -73,9 +73,9 @@ cdef int write_changes(Table* table, Writer* writer) noexcept nogil:
     return writer.status
 
 
-cdef int write_whole(Table* table, Ids* rows, const Ids* event, const Ids* processing,
+cdef int write_whole(Table* table, Ids* rows, bint first, const Ids* event, const Ids* processing,
                      Writer* writer) noexcept nogil:
-    put_byte(writer, LOG_WHOLE)
+    put_byte(writer, LOG_WHOLE if first else LOG_CHANGES)
     write_rows(table, rows, True, writer)
     write_cells(table, rows, True, writer)
     put_number(writer, 0)
@@ -86,16 +86,59 @@ cdef int write_whole(Table* table, Ids* rows, const Ids* event, const Ids* proce
     return writer.status
 
 
+cdef int write_timers(Table* table, Ids* rows, const Ids* event, const Ids* processing,
+                      Writer* writer) noexcept nogil:
+    cdef uint32_t at, kept = 0
+    for at in range(rows.count):
+        if row_at(table, ids_at(rows)[at]).timers != 0:
+            ids_at(rows)[kept] = ids_at(rows)[at]
+            kept += 1
+    rows.count = kept
+    put_byte(writer, LOG_CHANGES)
+    write_ids(rows, writer)
+    for at in range(rows.count):
+        put_byte(writer, 0)
+    for _ in range(4):  # cells, chains that were emptied, entries removed, entries put
+        put_number(writer, 0)
+    write_all_timers(&table.event, rows, event, writer)
+    write_all_timers(&table.processing, rows, processing, writer)
+    return writer.status
+
+
+cdef uint64_t bytes_of_row(Table* table, uint32_t row) noexcept nogil:
+    cdef uint64_t found = <uint64_t>row_at(table, row).size + 2
+    cdef uint32_t number, entry, left
+    cdef Cell* cell
+    for number in range(header_of(table).stride):
+        cell = cell_at(table, row, number)
+        left = cell.size
+        if cell.tag != TAG_CHAIN:
+            found += left
+            continue
+        entry = chain_next(table, cell, NO_ROW)
+        while entry != NO_ROW and left != 0:
+            found += <uint64_t>entry_at(table, entry).size + entry_at(table, entry).key_size + 8
+            entry = chain_next(table, cell, entry)
+            left -= 1
+    return found
+
+
+cdef void write_ids(const Ids* rows, Writer* writer) noexcept nogil:
+    cdef const uint32_t* ids = <const uint32_t*>rows.segment.base
+    cdef int64_t previous = -1
+    cdef uint32_t at
+    put_number(writer, rows.count)
+    for at in range(rows.count):
+        put_number(writer, <uint64_t>(ids[at] - previous - 1))
+        previous = ids[at]
+
+
 cdef void write_rows(Table* table, Ids* rows, bint whole, Writer* writer) noexcept nogil:
     cdef uint32_t at
-    cdef int64_t previous = -1
     cdef Row* row
     cdef const char* key
     cdef uint8_t flags
-    put_number(writer, rows.count)
-    for at in range(rows.count):
-        put_number(writer, <uint64_t>(ids_at(rows)[at] - previous - 1))
-        previous = ids_at(rows)[at]
+    write_ids(rows, writer)
     for at in range(rows.count):
         row = row_at(table, ids_at(rows)[at])
         flags = ROW_IS_NEW if whole or row.flags & ROW_FRESH else 0

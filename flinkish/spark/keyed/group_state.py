@@ -73,6 +73,7 @@ class Head:
     event_timers: int = 0
     processing_timers: int = 0
     table_bytes: int = 0
+    whole_pieces: int = 0
 
     def encode(self, key_group: int) -> bytes:
         """The head as a piece of Spark's state."""
@@ -301,7 +302,9 @@ class GroupState:
         factor = settings.compact_factor * (1 + key_group / self._plan.max_parallelism)
         limit = max(head.whole_bytes, settings.compact_bytes) * factor
         pieces = settings.compact_pieces * (1 + key_group / self._plan.max_parallelism)
-        if head.change_bytes + size > limit or head.next - head.first >= pieces:
+        # Pieces cost by their number only while they are small: full ones do not count.
+        full = head.whole_pieces + head.change_bytes // PIECE_BYTES
+        if head.change_bytes + size > limit or head.next - head.first - full >= pieces:
             self.counters["compactions"] = 1
             return self._rewrite(head, key_group)
         self.counters["checkpoint_bytes"] = size
@@ -312,25 +315,28 @@ class GroupState:
         )
 
     def _rewrite(self, head: Head, key_group: int) -> Head:
-        """Replace the log by the whole state."""
+        """Replace the log by the whole state, of which no more than a piece is held as bytes."""
         if self._backend.expire():
             state_log.commit(self._backend.table)
-        # The state as bytes is kept by nobody here: what shrinks is held once, and small.
-        header, body = seal_parts(
-            KIND_LOG,
-            LOG_FORMAT,
-            key_group,
-            state_log.dump(self._backend.table, key_group),
-        )
-        size = len(header) + len(body)
         for sequence in range(head.first, head.next):
             self._log_state.removeKey((sequence,))
+        sequence, size = head.next, 0
+
+        def write(contents: bytes) -> None:
+            nonlocal sequence, size
+            header, body = seal_parts(KIND_LOG, LOG_FORMAT, key_group, contents)
+            size += len(header) + len(body)
+            sequence = self._write(header, body, sequence)
+
+        # The sizes are estimates; half leaves room, so that no short piece follows a full one.
+        state_log.dump_pieces(self._backend.table, key_group, PIECE_BYTES // 2, write)
         self.counters["checkpoint_bytes"] = size
         return replace(
             head,
             first=head.next,
-            next=self._write(header, body, head.next),
+            next=sequence,
             whole_bytes=size,
+            whole_pieces=sequence - head.next,
             change_bytes=0,
         )
 

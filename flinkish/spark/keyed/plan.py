@@ -59,7 +59,7 @@ class StateSettings:
     that were not used for longest.  Both are looked after once a minute.  The log of a key group is
     rewritten once its pieces outgrow ``compact_factor`` times the whole state (each group has
     its own factor between this and twice this, so that groups do not all compact at once) and
-    ``compact_bytes``, or once there are ``compact_pieces`` of them.
+    ``compact_bytes``, or once there are ``compact_pieces`` of them, full ones (8 MB) not counted.
 
     ``generation`` starts an operator without the state and timers that its checkpoint has: those
     written under another name are dropped, each key group's when it is next touched or one of its

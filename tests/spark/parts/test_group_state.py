@@ -172,6 +172,36 @@ def test_key_groups_compact_in_different_batches(tmp_path: Path) -> None:
     assert len(set(batches.values())) == 4, batches
 
 
+def test_a_whole_state_of_many_pieces_is_not_written_again_in_each_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(group_state, "PIECE_BYTES", 400)
+    chance = random.Random(3)
+    texts = {f"k{n}": "".join(chance.choices("abcdefgh", k=150)) for n in range(30)}
+    store = Store(tmp_path / "a", compact_pieces=3)
+    store.program(TEXT).set(**texts)
+    head = store.head
+    assert head.whole_pieces == head.next - head.first == 15
+    assert not any(more for _, more in store.pieces.values()), "each piece is a frame of its own"
+    for turn in range(3):
+        program = store.program(TEXT)
+        program.set(k7=f"turn {turn}")
+        assert program.group.counters["compactions"] == 0
+        assert (store.head.first, store.head.whole_pieces) == (head.first, head.whole_pieces)
+    # A change as large as pieces is no reason either: full pieces are not many for their bytes.
+    store = Store(tmp_path / "b", compact_pieces=3)
+    store.program(TEXT).set(**texts)
+    program = store.program(TEXT)
+    program.set(k1="".join(chance.choices("abcdefgh", k=5000)))
+    assert store.head.next - store.head.first - store.head.whole_pieces > 4
+    program = store.program(TEXT)
+    program.set(k2="short")
+    assert program.group.counters["compactions"] == 0
+    store.root = tmp_path / "c"
+    found = store.program(TEXT).get("k0", "k2", "k29")
+    assert found == [[texts["k0"]], ["short"], [texts["k29"]]]
+
+
 def test_large_frames_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_state, "PIECE_BYTES", 100)
     chance = random.Random(3)
@@ -182,7 +212,7 @@ def test_large_frames_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     log = store.pieces
     assert len(log) > 10
     assert all(len(piece) <= 100 for piece, _ in log.values())
-    assert [more for _, (_, more) in sorted(log.items())].count(False) == 2
+    assert [more for _, (_, more) in sorted(log.items())].count(False) == 20 + 1
     store.root = tmp_path / "b"
     wanted = [[text] for text in texts.values()]
     wanted[3:5] = [["short"], [None]]
@@ -338,12 +368,19 @@ class KeptInOrder(KeyedProcessFunction):
         (1, {}),
         (2, {"compact_bytes": 1, "compact_factor": 0.1, "compact_pieces": 2}),
         (3, {"compact_bytes": 1, "compact_factor": 1.0, "max_parallelism": 1}),
+        (4, {"compact_bytes": 1, "compact_factor": 1.0, "max_parallelism": 1}),
     ],
 )
 @pytest.mark.parametrize("function", [EveryState, KeptInOrder])
 def test_batches_that_fail_and_tables_that_vanish_change_nothing(
-    tmp_path: Path, seed: int, changes: dict[str, Any], function: type[KeyedProcessFunction]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    seed: int,
+    changes: dict[str, Any],
+    function: type[KeyedProcessFunction],
 ) -> None:
+    if seed == 4:
+        monkeypatch.setattr(group_state, "PIECE_BYTES", 90)
     chance = random.Random(seed)
     model = KeyedProcessModel(function(), lambda row: row.key)
     spark, old = FakeSpark(), tmp_path / "0"

@@ -15,6 +15,7 @@ from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
 from flinkish.common.notes import add_note, dated
 from flinkish.operators.base import LifeCycle, OperatorEnvironment, Output
 from flinkish.operators.keyed import KeyedOperator
+from flinkish.operators.opened import OpenedFunctions
 from flinkish.operators.outputs import emit_taken
 from flinkish.time.internal_timer_service import ProcessingTimeHead, merge_services
 
@@ -58,7 +59,7 @@ class KeyedEngineOperator(KeyedOperator):
         environment = self.environment
         clock = environment.processing_time_service
         self._head: ProcessingTimeHead | None = None
-        self._opened: list[Any] = []
+        self._opened = OpenedFunctions()
         timers = KeyedTimerService(
             self.table, 0, self._move_head, _NO_CLOCK if clock is None else None
         )
@@ -82,13 +83,11 @@ class KeyedEngineOperator(KeyedOperator):
         super().open()
         merge_services(self._services(), self._restored_services)
         self.table.processing_time = self._clock()
-        for function in self._functions():
-            self._opened.append(function)
-            try:
-                function.open(self.runtime_context)
-            except Exception as error:
-                self._explain(error, "open", function)
-                raise
+        try:
+            self._opened.open(self._functions(), self.runtime_context)
+        except Exception as error:
+            self._explain(error, "open", self._opened.at)
+            raise
         if self._head is not None:
             self._head.start()
 
@@ -218,22 +217,9 @@ class KeyedEngineOperator(KeyedOperator):
         if opened and self._head is not None:
             self._head.stop()
         try:
-            if opened:
-                close_all(self._opened)
+            self._opened.close()
         finally:
             super().close()
-
-
-def close_all(functions: Sequence[Any]) -> None:
-    """Close each, whatever the others raise; the first error is raised at the end."""
-    first: Exception | None = None
-    for function in functions:
-        try:
-            function.close()
-        except Exception as error:
-            first = first or error
-    if first is not None:
-        raise first
 
 
 def _either(

@@ -136,7 +136,7 @@ class _KeyByKey:
 
     def _results(self) -> Batches:
         yield from _each(self._run.take_outputs(AFTER_WATERMARK))
-        yield result_batch([self._run.measured(0)])
+        yield result_batch([self._run.counts.result(0)])
 
 
 def _each(results: Iterable[Result]) -> Batches:

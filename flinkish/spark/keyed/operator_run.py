@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from flinkish.common.notes import add_note, dated, shortened, spell_out_notes
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.metrics import MetricGroup
+from flinkish.operators.opened import OpenedFunctions
 from flinkish.operators.runtime_context import KeyedRuntimeContext
 from flinkish.spark.encoders import RowEncoder
 from flinkish.spark.internals import arrow_schema
@@ -29,7 +29,8 @@ from flinkish.spark.keyed.output_pieces import FIRST_OUTPUTS, cut, outputs_of
 from flinkish.spark.keyed.packed_columns import element_times, normalized_column, text_buffers
 from flinkish.spark.keyed.packing import NULL_KEY_GROUP
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, KEY, MAIN, OperatorPlan
-from flinkish.spark.keyed.result_rows import COUNTERS, Result
+from flinkish.spark.keyed.result_rows import Result
+from flinkish.spark.keyed.run_counts import RunCounts
 from flinkish.spark.type_mapping import row_schema
 from flinkish.state.backend import KeyedStateBackend
 from flinkish.time.domain import TimeDomain
@@ -66,27 +67,27 @@ class OperatorRun:
         self.table = table or StateTable()
         self.backend = KeyedStateBackend(self.table)
         self.metrics = MetricGroup()
-        self._counted = dict.fromkeys(COUNTERS, 0)
-        self._added = dict.fromkeys(COUNTERS, 0)
-        self._own: dict[str, int] = {}
+        self.counts = RunCounts(self._engine_counts, self.metrics)
         self._main = self._encoder("main output", plan.output, plan.output_type)
         self._sides: dict[str, RowEncoder] = {}
         self._key_group = 0
         self._calls_before = 0
         self._failing: str | None = None  # the element whose call raised
         self._task: TaskPlane | None = None
+        self._functions = OpenedFunctions()
         try:
             if plan.control_plane is not None:
                 self._task = plan.control_plane.task(plan.uid).open()
             self._open(context)
         except BaseException as error:
-            add_note(error, f"raised in {self._operator}, as it was opened")
-            spell_out_notes(error)
+            self._close_after(error)
+            at = self._functions.at
+            self._note(error, f"as {type(at).__name__ if at is not None else 'it'} was opened")
             self.leave(error)
             raise
         if self._task is not None:
             self._task.count_by(self.metrics.counts)
-            self._task.count_by(self.totals)
+            self._task.count_by(self.counts.totals)
 
     def _open(self, context: TaskContext | None) -> None:
         """Make the engine, open the function."""
@@ -107,7 +108,7 @@ class OperatorRun:
             TimeDomain.PROCESSING_TIME,
         )
         self.engine.output_limit = FIRST_OUTPUTS
-        self._function.open(self._runtime_context(context))
+        self._functions.open([self._function], self._runtime_context(context))
 
     def _runtime_context(
         self, context: TaskContext | None, *, of_key: bool = False
@@ -126,9 +127,18 @@ class OperatorRun:
             of_key=of_key,
         )
 
-    def close(self) -> None:
-        """Close the function."""
-        self._function.close()
+    def close(self, end: BaseException | None = None) -> None:
+        """The task ends without an error of the operator: close the functions and leave.
+
+        ``end`` is what ended it from outside.  Errors as in `leave`, and what ``close`` raises.
+        """
+        try:
+            self._functions.close()
+        except Exception as error:
+            self._note(error, "as it was closed")
+            self.leave(error)
+            raise
+        self.leave(end)
 
     def leave(self, error: BaseException | None = None) -> None:
         """The task ends; unless it failed, its control plane has to agree, if there is one.
@@ -140,8 +150,7 @@ class OperatorRun:
             try:
                 task.__exit__(None if error is None else type(error), error, None)
             except Exception as refused:
-                add_note(refused, f"raised in {self._operator}, as its task ended")
-                spell_out_notes(refused)
+                self._note(refused, "as its task ended")
                 raise
 
     def __enter__(self) -> OperatorRun:
@@ -156,17 +165,19 @@ class OperatorRun:
         if isinstance(error, Exception):
             self.fail(error)
         else:
-            self.close()
-            self.leave(error)
+            self.close(error)
 
     def fail(self, error: BaseException, key_group: int | None = None) -> None:
         """Close the function all the same, as Flink does; note on the error where it happened."""
-        try:
-            self.close()
-        except Exception as closing:
-            add_note(error, f"close() raised, too: {shortened(closing)}")
+        self._close_after(error)
         self.explain(error, key_group)
         self.leave(error)
+
+    def _close_after(self, error: BaseException) -> None:
+        try:
+            self._functions.close()
+        except Exception as closing:
+            add_note(error, f"close() raised, too: {shortened(closing)}")
 
     def check(self) -> None:
         """Before a key group or a block of rows: what the control plane has against the task."""
@@ -208,6 +219,11 @@ class OperatorRun:
             with suppress(ValueError):  # the key may be forgotten by now
                 where += f", for the key {shortened(self.engine.last_key)}{at}{which}"
         add_note(error, where)
+        spell_out_notes(error)
+
+    def _note(self, error: BaseException, when: str) -> None:
+        """Note on an error of no element in which operator it happened."""
+        add_note(error, f"raised in {self._operator}, {when}")
         spell_out_notes(error)
 
     @property
@@ -293,7 +309,7 @@ class OperatorRun:
     def route_null_keys(self, lost: Iterable[pa.RecordBatch]) -> Iterator[Result]:
         """Count rows without a key and send them to the side output that was asked for."""
         for batch in lost:
-            self.add({"null_keys": batch.num_rows})
+            self.counts.add({"null_keys": batch.num_rows})
             if isinstance(self._plan.null_keys, OutputTag):
                 rows = batch.select(self._plan.schema.names)
                 times = (
@@ -304,7 +320,7 @@ class OperatorRun:
                 tag = self._plan.null_keys.tag_id
                 for payload in cut(rows.append_column(EVENT_TIME, times)):
                     yield Result(NULL_KEY_GROUP, AFTER_WATERMARK, tag, payload)
-        yield self.measured(NULL_KEY_GROUP)
+        yield self.counts.result(NULL_KEY_GROUP)
 
     def unpack(self, payloads: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
         """The packed batches of payloads."""
@@ -370,15 +386,6 @@ class OperatorRun:
         plan = self._plan
         return RowEncoder(f"the {what} of operator {plan.uid!r}", schema, kind, plan.time_zone)
 
-    def add(self, counters: Mapping[str, int]) -> None:
-        """Count what was seen outside of the engine."""
-        for name, n in counters.items():
-            self._added[name] += n
-
-    def totals(self) -> dict[str, int]:
-        """The counts since the run began; from any thread."""
-        return self._added | self._engine_counts()
-
     def _engine_counts(self) -> dict[str, int]:
         engine = self.engine
         return {
@@ -388,25 +395,6 @@ class OperatorRun:
             "timers_deleted": engine.timers.deleted,
             "timers_fired": engine.fired,
         }
-
-    def measured(self, key_group: int, gauges: dict[str, int] | None = None) -> Result:
-        """The counts since the last call, with the user's own counters."""
-        counts = self.metrics.counts()
-        own = {name: n - self._own.get(name, 0) for name, n in counts.items()}
-        self._own = counts
-        return Result(
-            key_group,
-            counters=self.take_counters(),
-            gauges=gauges,
-            metrics=json.dumps(own) if own else None,
-        )
-
-    def take_counters(self) -> dict[str, int]:
-        """The counts since the last call."""
-        totals = self.totals()
-        since = {name: total - self._counted[name] for name, total in totals.items()}
-        self._counted.update(totals)
-        return since
 
 
 def _local_property(context: TaskContext | None, name: str) -> str | None:

@@ -139,7 +139,6 @@ class KeyGroupProcessor(StatefulProcessor):
         """The task is at its end."""
         if self._run is not None:
             self._run.close()
-            self._run.leave()
 
     def _opened(self) -> OperatorRun:
         # Not in init: the function belongs to the worker that runs it.
@@ -194,12 +193,12 @@ class KeyGroupProcessor(StatefulProcessor):
             run.fail(error, key_group)
             self._state.abandon()
             raise
-        run.add(self._state.counters)
+        run.counts.add(self._state.counters)
         reported = self._reported.get(key_group)
         gauges = self._state.gauges
         if reported is not None:
             gauges = {name: held - reported[name] for name, held in gauges.items()}
-        yield _row(run.measured(key_group, gauges))
+        yield _row(run.counts.result(key_group, gauges))
 
     def _watermark(self, times: Any) -> int:
         """Flink's watermark (ms) of this batch.

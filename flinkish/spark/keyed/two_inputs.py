@@ -198,7 +198,7 @@ class TwoInputRun(OperatorRun):
         self.engine.output_limit = FIRST_OUTPUTS
         if isinstance(self._function, Broadcast):
             self._function.bind(self.backend, (0,))
-        self._function.open(runtime_context)
+        self._functions.open([self._function], runtime_context)
 
     def begin(self, key_group: int, watermark: int, now: int) -> None:
         """Set the clocks, and say which copy of broadcast state is at hand."""
@@ -313,8 +313,8 @@ class TwoInputRun(OperatorRun):
 
     def route_null_keys(self, lost: Iterable[pa.RecordBatch]) -> Iterator[Result]:
         """Count rows without a key."""
-        self.add({"null_keys": sum(one.num_rows for one in lost)})
-        yield self.measured(NULL_KEY_GROUP)
+        self.counts.add({"null_keys": sum(one.num_rows for one in lost)})
+        yield self.counts.result(NULL_KEY_GROUP)
 
 
 def _times(plan: OperatorPlan, rows: pa.RecordBatch) -> npt.NDArray[np.int64]:

@@ -6,7 +6,6 @@ from pyspark import TaskContext
 
 from flinkish._core.operators.keyed_process import KeyedTimerService
 from flinkish._core.windows.elements.process import WindowedProcess
-from flinkish.operators.keyed_engine import close_all
 from flinkish.operators.window_engine import make_window_engine
 from flinkish.spark.keyed.operator_run import OperatorRun
 from flinkish.spark.keyed.output_pieces import FIRST_OUTPUTS
@@ -37,13 +36,7 @@ class WindowRun(OperatorRun):
             plan.window, self.backend, timers, runtime_context, names=plan.schema.names
         )
         self.engine.output_limit = FIRST_OUTPUTS
-        self._functions = plan.window.functions
-        for function in self._functions:
-            function.open(runtime_context)
-
-    def close(self) -> None:
-        """Close the functions."""
-        close_all(self._functions)
+        self._functions.open(plan.window.functions, runtime_context)
 
     def _engine_counts(self) -> dict[str, int]:
         # Late rows are those that no window took.

@@ -116,5 +116,5 @@ def test_rows_without_keys(tmp_path: Path) -> None:
     assert result.payload is not None
     timed = OUT.append(pa.field(EVENT_TIME, pa.int64()))
     assert read_payload(result.payload, timed).column("n").to_pylist() == [9, 4, 5]
-    assert run.take_counters()["rows"] == 6
+    assert run.counts.take()["rows"] == 6
     run.close()

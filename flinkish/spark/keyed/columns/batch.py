@@ -124,4 +124,4 @@ class _KeysInTurn:
         for result in self._run.advance(MAX_TIMESTAMP, 0, AFTER_WATERMARK):
             yield result_batch([result])
         forget_empty_rows(self._table)
-        yield result_batch([self._run.measured(0)])
+        yield result_batch([self._run.counts.result(0)])

@@ -41,9 +41,6 @@ class VectorRun(OperatorRun):
         )
         self._panes = pane_schema(plan) if plan.vector.combines else None
 
-    def close(self) -> None:
-        """Nothing was opened."""
-
     def explain(self, error: BaseException, key_group: int | None = None) -> None:
         """Note on an error where it happened."""
         group = "" if key_group is None else f", key group {key_group}"

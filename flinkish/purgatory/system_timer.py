@@ -119,8 +119,11 @@ class SystemTimer(Timer):
         if not self._driving.acquire(timeout=patience):
             return False
         try:
-            while not self.closed:
+            while True:
+                # First: what rings the alarm has changed what is looked at from here on.
                 self._alarm.clear()
+                if self.closed:
+                    return False
                 self._send_runners()
                 pause = self._before_sleep()
                 left = None if deadline is None else max(deadline - time.monotonic(), 0)
@@ -136,7 +139,6 @@ class SystemTimer(Timer):
                 self._alarm.wait(min(waits) if waits else None)
         finally:
             self._driving.release()
-        return False
 
     def _reap(self) -> None:
         while not self.closed:

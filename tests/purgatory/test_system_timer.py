@@ -148,6 +148,23 @@ def test_close_wakes_who_waits(timer: SystemTimer) -> None:
     ended(waiting)
 
 
+def test_close_wakes_a_driver_that_had_just_looked(timer: SystemTimer) -> None:
+    """The timer closes after its driver looked whether it is closed, and before it sleeps."""
+    closing: list[threading.Thread] = []
+
+    class Alarm(threading.Event):
+        def clear(self) -> None:
+            if not closing:
+                closing.append(in_thread(timer.close))
+                assert self.wait(PATIENCE)
+            super().clear()
+
+    timer._alarm = Alarm()
+    timer.add(Recorded(3_600_000, "late", []))
+    ended(in_thread(lambda: timer.advance_clock(3_600_000)))
+    ended(closing[0])
+
+
 def test_a_task_may_close_its_timer() -> None:
     timer = SystemTimer("suicide")
     closed = threading.Event()

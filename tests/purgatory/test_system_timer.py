@@ -21,7 +21,7 @@ from flinkish.purgatory import (
     system_timer,
 )
 from tests.purgatory.operations import Recorded, ended, in_thread
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 
 
 @pytest.fixture(params=[True, False], ids=["reaper", "by hand"])
@@ -156,13 +156,15 @@ def test_close_wakes_a_driver_that_had_just_looked(timer: SystemTimer) -> None:
         def clear(self) -> None:
             if not closing:
                 closing.append(in_thread(timer.close))
-                assert self.wait(PATIENCE)
+                until(lambda: timer.closed and self.is_set())
             super().clear()
 
     timer._alarm = Alarm()
     timer.add(Recorded(3_600_000, "late", []))
-    ended(in_thread(lambda: timer.advance_clock(3_600_000)))
+    waiting = in_thread(lambda: timer.advance_clock(3_600_000))
+    until(lambda: closing)
     ended(closing[0])
+    ended(waiting)
 
 
 def test_a_task_may_close_its_timer() -> None:

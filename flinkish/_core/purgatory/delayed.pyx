@@ -6,6 +6,8 @@ from functools import partial
 cimport cython
 from libc.stdlib cimport free, realloc
 
+from flinkish._core.memory.atomic cimport load_flag, store_flag
+
 include "lock.pyx"
 
 cdef class OperationHome:
@@ -43,7 +45,7 @@ cdef class DelayedOperation(LockedTask):
         with cython.critical_section(self):
             if self.completed:
                 return False
-            self.completed = True
+            store_flag(&self.completed, True)
         return True
 
     cdef int _finish(self) except -1:
@@ -56,7 +58,7 @@ cdef class DelayedOperation(LockedTask):
 
     cdef bint _force(self) except -1:
         cdef int got
-        if self.completed:
+        if load_flag(&self.completed):
             return False
         got = self._lock()
         if got != HELD:
@@ -102,7 +104,7 @@ cdef class DelayedOperation(LockedTask):
     cdef int _expire_now(self) except -1:
         cdef bint mine = False
         cdef int got
-        if self.completed:
+        if load_flag(&self.completed):
             return 0
         got = self._lock()
         if got != HELD:
@@ -127,24 +129,24 @@ cdef class DelayedOperation(LockedTask):
 
     cdef bint _try(self) except -1:
         cdef bint done = self.try_complete()
-        if done and not self.completed:
+        if done and not load_flag(&self.completed):
             self._untrue()
         return done
 
     cdef bint _safe_try(self) except -1:
         cdef int got
-        if self.completed:
+        if load_flag(&self.completed):
             return False
         got = self._lock()
         if got != HELD and self._leave(self._try_for_another, got):
             return False
         try:
-            return not self.completed and self._try()
+            return not load_flag(&self.completed) and self._try()
         finally:
             self._unlock()
 
     def _try_for_another(self):
-        if not self.completed:
+        if not load_flag(&self.completed):
             self._try()
 
     def force_complete(self):
@@ -165,16 +167,16 @@ cdef class DelayedOperation(LockedTask):
         if got != HELD and self._leave(partial(self.safe_try_complete_or_else, action), got):
             return False
         try:
-            if not self.completed and self._try():
+            if not load_flag(&self.completed) and self._try():
                 return True
             action()
-            return not self.completed and self._try()
+            return not load_flag(&self.completed) and self._try()
         finally:
             self._unlock()
 
     def is_completed(self):
         """Whether somebody completed it; `on_complete` may still be running."""
-        return self.completed
+        return load_flag(&self.completed)
 
     @property
     def _home(self):

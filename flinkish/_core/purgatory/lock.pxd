@@ -16,7 +16,8 @@
 # several operations may be held at once, in any order: L3 sees to it.
 #
 # Threads: the fields change within the object's critical section, `_waiting` within that of
-# `_guard`; as in timer_tasks.pxd no Python code runs in one.
+# `_guard`; as in timer_tasks.pxd no Python code runs in one.  `_may_wait` reads `owner` outside of
+# them, atomically: the owners of a circle cannot change, since they all wait.
 
 cimport cython
 

@@ -3,6 +3,8 @@
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 
+from flinkish._core.memory.atomic cimport load_thread, store_thread
+
 cdef extern from "pythread.h" nogil:
     ctypedef void* PyThread_type_lock
     PyThread_type_lock PyThread_allocate_lock()
@@ -29,12 +31,14 @@ cdef bint _may_wait(unsigned long me, LockedTask task) except -1:
     """Enter `me` as waiting for `task`, unless that closes a circle."""
     cdef LockedTask held = task
     cdef Py_ssize_t steps
+    cdef unsigned long owner
     ident = me
     with cython.critical_section(_guard):
         for steps in range(len(_waiting) + 1):
-            if held.owner == me:
+            owner = load_thread(&held.owner)
+            if owner == me:
                 return False
-            held = _waiting.get(held.owner)
+            held = _waiting.get(owner)
             if held is None:
                 break
         _waiting[ident] = task
@@ -82,7 +86,7 @@ cdef class LockedTask(TimerTask):
     cdef bint _grant(self, unsigned long me) noexcept:
         with cython.critical_section(self):
             if self.owner == 0:
-                self.owner = me
+                store_thread(&self.owner, me)
                 self.depth = 1
                 return True
             if self.owner == me:
@@ -102,7 +106,7 @@ cdef class LockedTask(TimerTask):
         with cython.critical_section(self):
             owner = self.owner
             if owner == 0:
-                self.owner = me
+                store_thread(&self.owner, me)
                 self.depth = 1
             elif self.requests is None:
                 self.requests = requests
@@ -122,7 +126,7 @@ cdef class LockedTask(TimerTask):
         try:
             with cython.critical_section(self):
                 if self.owner == 0:
-                    self.owner = me
+                    store_thread(&self.owner, me)
                     self.depth = 1
                     free = True
                 elif self.waiters is None:
@@ -169,9 +173,9 @@ cdef class LockedTask(TimerTask):
                     if self.waiters:
                         next_one = self.waiters.pop(0)
                         next_one.granted = True
-                        self.owner = next_one.ident
+                        store_thread(&self.owner, next_one.ident)
                     else:
-                        self.owner = 0
+                        store_thread(&self.owner, 0)
                         self.depth = 0
             if requests is None:
                 if next_one is not None:

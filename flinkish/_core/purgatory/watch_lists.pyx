@@ -6,8 +6,9 @@ from functools import partial
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 
-from flinkish._core.purgatory.delayed cimport HELD, WatchRef
+from flinkish._core.memory.atomic cimport load_flag
 from flinkish._core.memory.segment cimport set_count
+from flinkish._core.purgatory.delayed cimport HELD, WatchRef
 
 include "watch_shard.pyx"
 
@@ -52,7 +53,7 @@ cdef class WatchLists(OperationHome):
         cdef uint32_t index, node
         cdef uint32_t before = operation.watch_count
         cdef bint done, forgotten
-        if operation.completed:
+        if load_flag(&operation.completed):
             return False
         if self.closed:
             self._refused(operation)
@@ -61,7 +62,7 @@ cdef class WatchLists(OperationHome):
         operation.home = self
         if operation._try():
             return True
-        if operation.completed:
+        if load_flag(&operation.completed):
             return False
         if before == 0:
             with cython.critical_section(self):
@@ -80,11 +81,11 @@ cdef class WatchLists(OperationHome):
                     self._refused(operation)
                 operation._remember(index, node)
             done = operation._try()
-            if not operation.completed:
+            if not load_flag(&operation.completed):
                 self.timer._add(operation)
         except BaseException:
             # One that has completed, and whose `on_complete` raised, is forgotten already.
-            forgotten = operation.completed and operation.watch_count == 0
+            forgotten = load_flag(&operation.completed) and operation.watch_count == 0
             if before == 0:
                 operation._cancel()
             if not forgotten:

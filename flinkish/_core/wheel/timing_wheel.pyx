@@ -89,7 +89,10 @@ cdef class TimingWheel:
         )
 
     def __len__(self):
-        return self._wheel.live
+        self._enter()
+        cdef Py_ssize_t live = self._wheel.live
+        self._leave()
+        return live
 
     @property
     def tick_ms(self):
@@ -104,7 +107,10 @@ cdef class TimingWheel:
     @property
     def now(self):
         """The clock: the start of the tick up to which all is out."""
-        return wheel_time(&self._wheel, self._wheel.clock)
+        self._enter()
+        cdef int64_t now = wheel_time(&self._wheel, self._wheel.clock)
+        self._leave()
+        return now
 
     @property
     def memory_bytes(self):

@@ -20,6 +20,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from flinkish.spark.calls.async_map import async_map
     from flinkish.spark.calls.context import idempotency_key
+    from flinkish.spark.calls.progress import CallProgress
     from flinkish.spark.control_plane import ControlPlane
     from flinkish.spark.explained import explain_error
     from flinkish.spark.keyed.observed import statistics
@@ -40,6 +41,7 @@ else:
             "flinkish.spark.calls.context": ("idempotency_key",),
             "flinkish.spark.streams.asynchronous": ("AsyncDataStream",),
             "flinkish.spark.calls.async_map": ("async_map",),
+            "flinkish.spark.calls.progress": ("CallProgress",),
             "flinkish.spark.streams.broadcast": ("BroadcastConnectedStream", "BroadcastStream"),
             "flinkish.spark.streams.connected": (
                 "ConnectedStreams",
@@ -65,6 +67,7 @@ __all__ = [
     "AsyncDataStream",
     "BroadcastConnectedStream",
     "BroadcastStream",
+    "CallProgress",
     "Concurrency",
     "ConnectedStreams",
     "ControlPlane",

@@ -17,6 +17,7 @@ from flinkish.spark.calls.build import call_rows, name_of, with_ledger
 from flinkish.spark.calls.call_layers import limit_layers
 from flinkish.spark.calls.context import KeyOf, key_maker
 from flinkish.spark.calls.maker import Batches, MakeOperator
+from flinkish.spark.calls.progress import CallProgress, report_place
 from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.limits import Concurrency, Rate
 from flinkish.spark.results import function_version
@@ -49,6 +50,7 @@ def async_map(
     ledger_version: str | None = None,
     name: str | None = None,
     observation: Observation | None = None,
+    progress: CallProgress | None = None,
     job_parameters: Mapping[str, str] | None = None,
     control_plane: ControlPlane | None = None,
 ) -> DataFrame: ...
@@ -77,6 +79,7 @@ def async_map(
     ledger_version: str | None = None,
     name: str | None = None,
     observation: Observation | None = None,
+    progress: CallProgress | None = None,
     job_parameters: Mapping[str, str] | None = None,
     control_plane: ControlPlane | None = None,
 ) -> TaskResults: ...
@@ -104,6 +107,7 @@ def async_map(
     ledger_version: str | None = None,
     name: str | None = None,
     observation: Observation | None = None,
+    progress: CallProgress | None = None,
     job_parameters: Mapping[str, str] | None = None,
     control_plane: ControlPlane | None = None,
 ) -> DataFrame | TaskResults:
@@ -162,6 +166,7 @@ def async_map(
         observation: gets the counters of a batch DataFrame: rows, results, failed, dropped,
             timed_out, retried, saved.  Those of a stream are in the progress of its query, as the
             observed metrics ``flinkish.<name>``.
+        progress: a `CallProgress`, which shows what the calls have come to while they are made.
         job_parameters: for ``runtime_context.get_job_parameter``.
         control_plane: a `ControlPlane`, which then knows who runs which partition and what the
             operator has counted so far, and can cancel it.
@@ -220,6 +225,7 @@ def async_map(
         job_parameters=job_parameters,
         control_plane=control_plane,
         named=named,
+        reports=report_place(progress, frame),
     )
     return answers if isinstance(on_error, OutputTag) else answers.to_df()
 

@@ -19,6 +19,7 @@ from flinkish.spark.calls.answers import COUNTERS, COUNTS_COLUMN, ERROR, OnError
 from flinkish.spark.calls.call_layers import ledger_layer
 from flinkish.spark.calls.maker import MakeOperator
 from flinkish.spark.calls.plan import AsyncPlan
+from flinkish.spark.calls.reports import ReportPlace
 from flinkish.spark.calls.stamps import Stamped
 from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.control_plane.attached import handle_of
@@ -90,11 +91,12 @@ def call_rows(
     rows: tuple[str, ...] | None = None,
     stamped: Stamped | None = None,
     named: bool = False,
+    reports: ReportPlace | None = None,
 ) -> TaskResults:
     """Have the operator run on a DataFrame.
 
     It sees the columns ``rows``; with ``stamped`` event time comes after the results' columns.
-    ``named``: the user gave the name.
+    ``named``: the user gave the name.  Its tasks report to ``reports``.
     """
     make()  # refuses here what workers would
     check_picklable(make, f"the function {name!r}")
@@ -118,6 +120,7 @@ def call_rows(
         rows=rows,
         stamps=None if stamped is None else stamped.stamps,
         on_error=on_error,
+        reports=reports,
         kept=kept,
         stamped=stamped,
     )

@@ -72,6 +72,13 @@ class AnswerEncoder:
             return pa.RecordBatch.from_pylist([], self._columns)
         return pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
 
+    def counted(self) -> dict[str, int]:
+        """The counts so far, of those in COUNTERS that show here; from any thread."""
+        counted = {"results": self._given, "failed": self._failures}
+        if self._on_error == "drop":
+            counted["dropped"] = self._failures
+        return counted
+
     def _parts(self, answers: list[Any]) -> list[pa.RecordBatch]:
         parts: list[pa.RecordBatch] = []
         for failed, run in groupby(answers, _has_failed):
@@ -138,12 +145,8 @@ class AnswerEncoder:
         return struct_columns(self._columns, index, self._failed_rows.encode(rows))
 
     def _count(self, counts: Counts) -> pa.RecordBatch:
-        counted: dict[str, Any] = dict(counts.counts)
+        counted: dict[str, Any] = counts.counts | self.counted()
         counted[METRICS] = json.dumps(counts.own) if counts.own else None
-        counted["failed"] = self._failures
-        counted["results"] = self._given
-        if self._on_error == "drop":
-            counted["dropped"] = counted["failed"]
         rows = pa.RecordBatch.from_pylist([counted], pa.schema(COUNTS.fields))
         return struct_columns(self._columns, len(self._columns) - 1, rows)
 

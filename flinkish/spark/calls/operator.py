@@ -85,17 +85,25 @@ class AnswerOperator(AsyncWaitOperator):
     def finish(self) -> None:
         """Emit what was counted."""
         super().finish()
+        counts = dict.fromkeys(COUNTERS, 0) | self.counted()
+        self.output.emit(StreamRecord(Counts(counts, self.own_counts())))
+
+    def counted(self) -> dict[str, int]:
+        """The counts so far, of those in COUNTERS that are the operator's; from any thread."""
         seen = self.statistics()
-        counts = dict.fromkeys(COUNTERS, 0) | {
+        return {
             "rows": self._records.get_count(),
             "timed_out": seen.timed_out,
             "retried": seen.retried,
             "saved": sum(layer.num_saved() for layer in self._layers),
         }
+
+    def own_counts(self) -> dict[str, int]:
+        """The counters that the function made; from any thread."""
         own = self._metrics.counts()
         for name in self._not_own:
             del own[name]
-        self.output.emit(StreamRecord(Counts(counts, own)))
+        return own
 
     def close(self) -> None:
         """Close the function, then the layers."""

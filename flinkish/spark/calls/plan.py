@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -10,8 +12,14 @@ from flinkish.common.output_tag import OutputTag
 from flinkish.spark.calls.answers import COUNTS, COUNTS_COLUMN, OnError
 from flinkish.spark.calls.encoder import AnswerEncoder
 from flinkish.spark.calls.stamps import Stamped
+from flinkish.spark.control_plane.attempts import current_attempt
 from flinkish.spark.encoders import Encoder
+from flinkish.spark.keyed.result_rows import METRICS
 from flinkish.spark.tasks.plan import MAIN_COLUMN, TaskPlan, side_column
+
+if TYPE_CHECKING:
+    from flinkish.spark.calls.operator import AnswerOperator
+    from flinkish.spark.calls.reports import ReportPlace
 
 __all__ = ["AsyncPlan"]
 
@@ -23,10 +31,12 @@ class AsyncPlan(TaskPlan):
     Its output is structs: the main output, failed rows if ``on_error`` is a tag (``sides`` has that
     one), and what was counted, once at the end of a task.  ``kept`` are the columns of ``output``
     that a failed row takes from its input.  With ``on_error="column"`` the last column of
-    ``output`` is the error; with ``stamped`` its last columns are event time.
+    ``output`` is the error; with ``stamped`` its last columns are event time.  Tasks report to
+    ``reports`` while they run.
     """
 
     on_error: OnError | OutputTag = "fail"
+    reports: ReportPlace | None = None
     kept: tuple[str, ...] = ()
     stamped: Stamped | None = None
 
@@ -39,6 +49,23 @@ class AsyncPlan(TaskPlan):
             for index, side in enumerate(self.sides)
         ]
         return pa.schema([*structs, pa.field(COUNTS_COLUMN, COUNTS)])
+
+    def watched(self, operator: Any, encoder: Any) -> AbstractContextManager[object]:
+        """Report what operator and encoder count, if anybody watches."""
+        if self.reports is None:
+            return nullcontext()
+        # Not for the many tasks that nobody watches.
+        from flinkish.spark.calls.reports import IN_FLIGHT, Reporter
+
+        calls: AnswerOperator = operator
+        answers: AnswerEncoder = encoder
+
+        def read() -> dict[str, int]:
+            own = {f"{METRICS}.{name}": n for name, n in calls.own_counts().items()}
+            in_flight = calls.statistics().in_flight
+            return calls.counted() | answers.counted() | own | {IN_FLIGHT: in_flight}
+
+        return Reporter(self.reports, current_attempt(self.name), read)
 
     def encoders(self) -> dict[OutputTag | None, Encoder]:
         """The encoder of answers: errors, too, come by the main output."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import tzinfo
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -70,6 +71,10 @@ class TaskPlan:
             for index, side in enumerate(self.sides)
         ]
         return pa.schema(structs)
+
+    def watched(self, operator: Any, encoder: Any) -> AbstractContextManager[object]:
+        """What surrounds a run of its operator, whose main output the encoder makes columns of."""
+        return nullcontext()
 
     def main_rows(self) -> RowEncoder:
         """The encoder of the main output's rows."""

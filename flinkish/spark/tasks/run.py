@@ -118,8 +118,10 @@ class SparkTask(OneInputStreamTask):
         self._clocks = processing_time_service or SystemProcessingTimeService(
             self.report_throwable, name=f"{plan.name}-timer"
         )
+        encoders = plan.encoders()
+        self._main_encoder = encoders[None]
         self._collected = TaskOutput(
-            plan.encoders(),
+            encoders,
             self._clocks.get_current_processing_time,
             self._call_at,
             self._return_soon,
@@ -159,6 +161,10 @@ class SparkTask(OneInputStreamTask):
     def _run_to_the_end(self) -> Batches:
         self._restore()
         self._state = TaskState.RUNNING
+        with self._plan.watched(self.operator, self._main_encoder):
+            yield from self._run_open()
+
+    def _run_open(self) -> Batches:
         self._times.start()
         self._reader.start()
         while not self._rows.ended:

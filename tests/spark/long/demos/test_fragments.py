@@ -97,6 +97,19 @@ assert os.listdir("ledger")
         "docs/guides/spark-tasks.md",
         1,
         """
+from flinkish.functions import AsyncFunction
+tickets = spark.range(20).select("id", F.lit("text").alias("text"))
+""",
+        {},
+        """
+assert progress.statistics()["metrics.cents"] == 40
+assert spark.read.parquet("answers").count() == 20
+""",
+    ),
+    (
+        "docs/guides/spark-tasks.md",
+        2,
+        """
 tickets = spark.range(20).select("id", F.lit("text").alias("text"), at(F.col("id")).alias("ts"))
 stream = timed(tickets)
 async def translated(text):
@@ -110,7 +123,7 @@ class CountByHour(KeyedProcessFunction):
     ),
     (
         "docs/guides/spark-tasks.md",
-        2,
+        3,
         "df = spark.range(20)\n",
         {},
         "assert paced.count() == 20\n",

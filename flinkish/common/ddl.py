@@ -26,7 +26,7 @@ from flinkish.common._composite_types import (
     TupleTypeInfo,
 )
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
-from flinkish.common.names import quote_name
+from flinkish.common.names import did_you_mean, quote_name
 
 __all__ = ["schema_ddl", "type_from_ddl"]
 
@@ -133,8 +133,11 @@ class _Reader:
         if name in _STRINGS:
             return _STRING
         if name not in _NAMES:
-            known = ", ".join((*_NAMES, *_DECIMALS, *_STRINGS, *_NESTED))
-            raise self.error(f"{word!r} is none of the types that can be used here ({known})")
+            known = (*_NAMES, *_DECIMALS, *_STRINGS, *_NESTED)
+            raise self.error(
+                f"{word!r} is none of the types that can be used here ({', '.join(known)})"
+                + did_you_mean(word, known)
+            )
         return _NAMES[name]
 
     def nested(self, name: str) -> TypeInformation:

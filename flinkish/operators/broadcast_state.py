@@ -18,6 +18,7 @@ from flinkish.common.errors import (
     IllegalArgumentError,
     UnsupportedOperationError,
 )
+from flinkish.common.names import did_you_mean
 from flinkish.state.api import BroadcastState, ReadOnlyBroadcastState
 from flinkish.state.backend import KeyedStateBackend
 from flinkish.state.descriptors import MapStateDescriptor
@@ -132,6 +133,7 @@ class BroadcastCopies:
             raise IllegalArgumentError(
                 f"there is no broadcast state {descriptor!r}; broadcast was called with "
                 + ", ".join(map(repr, self._descriptors.values()))
+                + did_you_mean(descriptor.get_name(), self._descriptors)
             )
         return self._copies[descriptor.get_name()]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from flinkish.common.errors import IllegalArgumentError, IncompatibleStateError
+from flinkish.common.names import did_you_mean
 from flinkish.task.checkpoint_storage import StoredCheckpoint
 from flinkish.task.checkpoint_types import CheckpointMetaData, CheckpointOptions
 from flinkish.task.source_task import SourceStreamTask
@@ -31,6 +32,7 @@ class TaskGroup:
         if unknown or not self._triggered:
             raise IllegalArgumentError(
                 f"triggered must name some of the tasks {sorted(tasks)}, not {unknown or 'none'}"
+                + (did_you_mean(unknown[0], tasks) if unknown else "")
             )
 
     @property

@@ -58,6 +58,7 @@ def test_reading(ddl: str, kind: TypeInformation) -> None:
     [
         ("", "it ends too early"),
         ("foo", "'foo' is none of the types"),
+        ("n Bigit", "; did you mean 'bigint'?"),
         ("a foo", "'foo' is none of the types"),
         ("variant", "'variant' is none of the types"),
         ("d interval day to second", "'interval' is none of the types"),

@@ -164,7 +164,8 @@ def test_what_is_refused() -> None:
     with pytest.raises(UnsupportedOperationError, match="time to live"):
         CoBroadcastWithKeyedOperator(Limits(), [brief])
     other = ProcessFunctionTestHarnesses.for_keyed_broadcast_process_function(
-        Limits(), lambda value: value[0], [MapStateDescriptor("others")]
+        Limits(), lambda value: value[0], [MapStateDescriptor(f"{RULES.get_name()}s")]
     )
-    with pytest.raises(IllegalArgumentError, match="there is no broadcast state"):
+    asked = f"there is no broadcast state.*; did you mean '{RULES.get_name()}s'"
+    with pytest.raises(IllegalArgumentError, match=asked):
         other.process_element1(("a", "x", 1))

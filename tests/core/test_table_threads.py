@@ -208,5 +208,5 @@ def test_a_log_whose_pieces_use_the_table_that_they_are_read_into_is_refused() -
         yield piece
 
     restored.add_cell("value")
-    with pytest.raises(RuntimeError, match="called back"):
+    with pytest.raises(RuntimeError, match="came back to it"):
         state_log.replay(restored, pieces(), [0], 0)

@@ -17,6 +17,6 @@ cdef class WatchLists(OperationHome):
     cdef list shards
     cdef readonly int64_t entered     # operations watched since the start
     cdef readonly int64_t left        # of those, completed or refused since
-    cdef readonly bint closed
+    cdef bint is_closed               # read without the section, too
     cdef bint _try_or_watch(self, DelayedOperation operation, object keys) except -1
     cdef int _drop(self, DelayedOperation operation, uint32_t first) except -1

@@ -6,7 +6,7 @@ from functools import partial
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 
-from flinkish._core.memory.atomic cimport load_flag
+from flinkish._core.memory.atomic cimport load_flag, store_flag
 from flinkish._core.memory.segment cimport set_count
 from flinkish._core.purgatory.delayed cimport HELD, WatchRef
 
@@ -26,6 +26,11 @@ cdef class WatchLists(OperationHome):
     def __init__(self, TaskTimer timer not None):
         self.timer = timer
         self.shards = [Shard() for _ in range(SHARDS)]
+
+    @property
+    def closed(self):
+        """Whether it takes no more operations, since ``shutdown``."""
+        return load_flag(&self.is_closed)
 
     def try_complete_else_watch(self, DelayedOperation operation not None, keys):
         """Complete `operation` now, or watch it under `keys` until it is, or expires.
@@ -55,7 +60,7 @@ cdef class WatchLists(OperationHome):
         cdef bint done, forgotten
         if load_flag(&operation.completed):
             return False
-        if self.closed:
+        if load_flag(&self.is_closed):
             self._refused(operation)
         if operation.home is not None and operation.home is not self:
             self._foreign(operation, operation.home)
@@ -183,9 +188,9 @@ cdef class WatchLists(OperationHome):
         cdef Shard shard
         cdef list found = []
         with cython.critical_section(self):
-            if self.closed:
+            if self.is_closed:
                 return None
-            self.closed = True
+            store_flag(&self.is_closed, True)
         for shard in self.shards:
             found += shard.close()
         return list(dict.fromkeys(found))

@@ -32,7 +32,7 @@ cdef class TaskTimer:
     cdef TimingWheel wheel            # its payloads are the tasks
     cdef object clock                 # callable: nanoseconds, never less than before
     cdef int64_t wake_at              # ms: an add that is due earlier wakes the reaper
-    cdef readonly bint closed
+    cdef bint is_closed               # read without the section, too
     cdef readonly int64_t added
     cdef readonly int64_t cancelled
     cdef int64_t _now(self, bint up) except? -1
@@ -50,6 +50,7 @@ cdef class TimerTask:
     cdef bint _settle(self, uint32_t epoch, int64_t handle) noexcept
     cdef bint _expire(self, int64_t now) except -1
     cdef bint _cancel(self) except -1
+    cdef int8_t _read_state(self) noexcept
     cdef int _run(self) except -1     # what its expiry does
 
 # Tasks that were due at `now`, run one by one by however many threads call `run`.

@@ -4,7 +4,9 @@
 """Timer tasks and the timer that holds them; described in ``timer_tasks.pxd``."""
 
 cimport cython
-from libc.stdint cimport INT64_MAX, INT64_MIN
+from libc.stdint cimport INT64_MAX, INT64_MIN, int8_t
+
+from flinkish._core.memory.atomic cimport load_flag, store_flag
 
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object value, int* overflow) except? -1
@@ -104,11 +106,17 @@ cdef class TimerTask:
 
     def is_cancelled(self):
         """Whether `cancel` won, and it was not added again since (Kafka: K.14)."""
-        return self.state_code == CANCELLED
+        return self._read_state() == CANCELLED
 
     @property
     def _state(self):
-        return self.state_code
+        return self._read_state()
+
+    cdef int8_t _read_state(self) noexcept:
+        cdef int8_t found
+        with cython.critical_section(self):
+            found = self.state_code
+        return found
 
 
 @cython.final
@@ -171,7 +179,7 @@ cdef class TaskTimer:
 
     cdef int _add(self, TimerTask task) except -1:
         cdef int64_t now
-        if self.closed:
+        if load_flag(&self.is_closed):
             self._rejected(task)
         if task.delay_ms == UNSET:
             self._unset(task)
@@ -194,7 +202,7 @@ cdef class TaskTimer:
             return 0
         with cython.critical_section(self):
             self.added += 1
-            closed = self.closed
+            closed = self.is_closed
             wake = expiration < self.wake_at
             if wake:
                 self.wake_at = -NEVER  # once is enough until the reaper looks again
@@ -212,6 +220,11 @@ cdef class TaskTimer:
         `size` (Kafka: K.2).  RejectedExecutionError after `close` (Kafka: K.7).
         """
         self._add(task)
+
+    @property
+    def closed(self):
+        """Whether it takes no more tasks."""
+        return load_flag(&self.is_closed)
 
     def size(self):
         """How many tasks wait for their time."""
@@ -242,9 +255,9 @@ cdef class TaskTimer:
     def _close_adds(self):
         """Refuse further adds; False when it was closed before."""
         with cython.critical_section(self):
-            if self.closed:
+            if self.is_closed:
                 return False
-            self.closed = True
+            store_flag(&self.is_closed, True)
         return True
 
     def _take_all(self):

@@ -102,10 +102,10 @@ if [ "$sanitize" ]; then
     logged install pip install --disable-pip-version-check --no-deps --target "$WORKSHOP/site" \
         "$WORKSHOP"/dist/*.whl
     export PYTHONPATH=$WORKSHOP/site:$ROOM:$VENV/lib/python3.13t/site-packages
-    # CPython's own races: it lists most, and a list that looks at an item while another thread
-    # takes it away may look at memory that is in use again, which it notices.
+    # CPython's own races: those that it lists, interned names, and a list that looks at an item
+    # while another thread takes it away (it notices that the memory is in use again).
     cat "$(dirname "$sanitized")/Tools/tsan/suppressions_free_threading.txt" - \
-        >"$WORKSHOP/suppressions.txt" <<<"race:list_get_item_ref"
+        >"$WORKSHOP/suppressions.txt" <<<$'race:list_get_item_ref\nrace:intern_common'
     export TSAN_OPTIONS="exitcode=66 suppressions=$WORKSHOP/suppressions.txt"
     [ $# != 0 ] || set -- "${RACES[@]}"
     cd "$ROOM"

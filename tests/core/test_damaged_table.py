@@ -110,6 +110,23 @@ def test_a_sealed_table_with_a_damaged_header_is_refused(files: Files, name: str
         files.opened()
 
 
+@pytest.mark.parametrize("name", ["index", "map_index"])
+def test_a_bit_that_flips_in_an_index_is_noticed(files: Files, name: str) -> None:
+    """A key that is not found would get a second row, and the log one that no replay takes."""
+    file = files.files[FILES.index(name)]
+    data = os.pread(file, 1 << 20, 0)
+    slots = data.rstrip(b"\0")
+    assert slots, "something is in it"
+    for bit in range(8 * min(len(slots) + 16, len(data))):
+        flipped = bytearray(data)
+        flipped[bit // 8] ^= 1 << bit % 8
+        os.pwrite(file, flipped, 0)
+        with pytest.raises(ValueError, match="an index of the table files is damaged"):
+            files.opened()
+    os.pwrite(file, data, 0)
+    files.opened().table._check()
+
+
 def test_a_table_can_be_mapped_again_after_a_damaged_one(files: Files) -> None:
     files.fill("entries")
     states = files.opened()

@@ -35,6 +35,8 @@ cdef class DelayedOperation(LockedTask):
     cdef uint32_t watch_count
     cdef uint32_t watch_room
     cdef bint completed
+    cdef OperationHome _get_home(self)
+    cdef int _set_home(self, OperationHome home) except -1
     cdef bint _claim(self) noexcept
     cdef bint _try(self) except -1
     cdef bint _safe_try(self) except -1

@@ -48,11 +48,21 @@ cdef class DelayedOperation(LockedTask):
             store_flag(&self.completed, True)
         return True
 
+    cdef OperationHome _get_home(self):
+        with cython.critical_section(self):
+            return self.home
+
+    cdef int _set_home(self, OperationHome home) except -1:
+        with cython.critical_section(self):
+            self.home = home
+        return 0
+
     cdef int _finish(self) except -1:
+        cdef OperationHome home = self._get_home()
         self._cancel()
-        if self.home is not None:
-            self.home._forget(self)
-            self.home._count(False)
+        if home is not None:
+            home._forget(self)
+            home._count(False)
         self.on_complete()
         return 0
 
@@ -88,17 +98,19 @@ cdef class DelayedOperation(LockedTask):
                 self._expired()
 
     def _expired(self):
-        if self.home is not None:
-            self.home._count(True)
+        cdef OperationHome home = self._get_home()
+        if home is not None:
+            home._count(True)
         self.on_expiration()
 
     cdef int _run(self) except -1:
         try:
             self._expire_now()
         except BaseException as error:
-            if self.home is None:
+            home = self._get_home()
+            if home is None:
                 raise
-            self.home._report(self, error)
+            home._report(self, error)
         return 0
 
     cdef int _expire_now(self) except -1:
@@ -180,7 +192,7 @@ cdef class DelayedOperation(LockedTask):
 
     @property
     def _home(self):
-        return self.home
+        return self._get_home()
 
     def try_complete(self):
         """Complete it if its condition holds: ``return self.force_complete()``; else False."""
@@ -199,17 +211,20 @@ cdef class DelayedOperation(LockedTask):
     # --- hooks of the lock
 
     cdef long long _patience(self) except -1:
-        return 10_000_000 if self.home is None else self.home.patience_ms * 1000
+        cdef OperationHome home = self._get_home()
+        return 10_000_000 if home is None else home.patience_ms * 1000
 
     cdef int _stuck(self, unsigned long owner, int why) except -1:
-        if self.home is not None:
-            self.home._deadlock(self, owner, why == CIRCLE)
+        home = self._get_home()
+        if home is not None:
+            home._deadlock(self, owner, why == CIRCLE)
         return 0
 
     cdef object _serve(self, object request):
         error = LockedTask._serve(self, request)
-        if error is not None and self.home is not None:
-            return self.home._report(self, error)
+        home = self._get_home()
+        if error is not None and home is not None:
+            return home._report(self, error)
         return error
 
     # --- where it is watched

@@ -62,9 +62,11 @@ cdef class WatchLists(OperationHome):
             return False
         if load_flag(&self.is_closed):
             self._refused(operation)
-        if operation.home is not None and operation.home is not self:
-            self._foreign(operation, operation.home)
-        operation.home = self
+        home = operation._get_home()
+        if home is None:
+            operation._set_home(self)
+        elif home is not self:
+            self._foreign(operation, home)
         if operation._try():
             return True
         if load_flag(&operation.completed):

@@ -31,6 +31,8 @@ cdef int check_rows(Table* table) except -1:
         assert table_find(table, row.tag, row.size, key, row.hash) == at, f"row {at} is not found"
         assert header.first_key_group <= row.key_group <= header.last_key_group
     assert live == header.live_rows, f"{live} live rows, the header says {header.live_rows}"
+    assert sum_of_slots(&table.index, header.index_size) == header.index_sum
+    assert sum_of_slots(&table.map_index, header.map_index_size) == header.map_index_sum
     return 0
 
 

@@ -209,6 +209,7 @@ cdef int table_append(Table* table, uint32_t row, uint32_t cell, uint8_t key_tag
         if not index_insert(<Slot*>table.map_index.base, header_of(table).map_index_size - 1, at,
                             entry.hash):
             table.damaged = True
+        sum_slot(&header_of(table).map_index_sum, at, entry.hash, True)
         header_of(table).map_entries += 1
     header_of(table).live_entries += 1
     return EBADMSG if table.damaged else note_entry(table, at)
@@ -247,6 +248,7 @@ cdef void drop_entry(Table* table, uint32_t at) noexcept nogil:
                 <Slot*>table.map_index.base, header.map_index_size - 1, at, entry.hash):
             table.damaged = True
             return
+        sum_slot(&header.map_index_sum, at, entry.hash, False)
         header.map_entries -= 1
     table_free_bytes(table, entry.word, entry.size)
     table_free_bytes(table, entry.key_word, entry.key_size)

@@ -143,6 +143,9 @@ cdef int verify_seal(Table* table, const uint64_t* state) except -1:
         raise ValueError("the table files hold another state than the one that was asked for")
     if header.checksum != checksum(table):
         raise ValueError("the header of the table files is damaged, or a file is not of this table")
+    if sum_of_slots(&table.index, header.index_size) != header.index_sum \
+            or sum_of_slots(&table.map_index, header.map_index_size) != header.map_index_sum:
+        raise ValueError("an index of the table files is damaged: keys would not be found")
     return 0
 
 

@@ -43,7 +43,7 @@ cdef enum:
     ENTRY_FRESH = 2
     TABLE_SEGMENTS = 12         # files of a mapped table
     TABLE_CELLS = 0xFFFF        # cells in a row at most
-    LAYOUT_VERSION = 3
+    LAYOUT_VERSION = 4
 
 cdef struct Cell:               # 16 bytes
     uint64_t word               # bytes of the value, or their place; of a chain: its ends
@@ -78,7 +78,7 @@ cdef struct Entry:              # 56 bytes
     uint8_t spare[3]
 
 cdef struct Slot:               # of an open-addressing index; linear probing
-    uint32_t id                 # plus one; 0 is empty
+    uint32_t id                 # plus one; all is 0 of an empty one
     uint32_t hash
 
 cdef struct TableHeader:
@@ -97,6 +97,8 @@ cdef struct TableHeader:
     uint32_t map_index_size
     uint32_t map_entries        # entries in the map index
     uint32_t changing           # 1 from the first tracked change to the commit after it
+    uint64_t index_sum          # of its slots, see `sum_slot`
+    uint64_t map_index_sum
     uint64_t[2] state           # of which state this is the table, as `table_seal` was told
     uint64_t checksum           # of all above, of the other headers and of the sizes of all files
 
@@ -241,4 +243,8 @@ cdef int table_poll_timer(Table* table, Timers* timers, int64_t until, Timer* ou
 # 1, or 0 without change in one that is full, or that does not have the id: it is damaged.
 
 cdef bint index_insert(Slot* index, uint32_t mask, uint32_t identifier, uint32_t hash) noexcept nogil
+
+# Keep the sum of an index's slots as one is taken, or freed.  Where a slot is does not matter, but
+# a bit that flips in one makes another sum.
+cdef void sum_slot(uint64_t* total, uint32_t identifier, uint32_t hash, bint taken) noexcept nogil
 cdef bint index_remove(Slot* index, uint32_t mask, uint32_t identifier, uint32_t hash) noexcept nogil

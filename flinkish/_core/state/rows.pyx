@@ -122,8 +122,25 @@ cdef bint index_remove(Slot* index, uint32_t mask, uint32_t identifier, uint32_t
         if ((at - index[at].hash) & mask) >= ((at - hole) & mask):
             index[hole] = index[at]
             hole = at
-    index[hole].id = 0
+    index[hole].id = index[hole].hash = 0
     return 1
+
+
+@cython.overflowcheck(False)
+cdef void sum_slot(uint64_t* total, uint32_t identifier, uint32_t hash, bint taken) noexcept nogil:
+    cdef uint64_t slot = <uint64_t>hash << 32 | (identifier + 1)
+    total[0] = total[0] + slot if taken else total[0] - slot
+
+
+@cython.overflowcheck(False)
+cdef uint64_t sum_of_slots(const Segment* index, uint32_t slots) noexcept nogil:
+    """What `sum_slot` has to come to: empty slots are 0."""
+    cdef const Slot* slot = <const Slot*>index.base
+    cdef uint64_t found = 0
+    cdef uint32_t at
+    for at in range(slots):
+        found += <uint64_t>slot[at].hash << 32 | slot[at].id
+    return found
 
 
 # --- rows --------------------------------------------------------------------------------
@@ -176,6 +193,7 @@ cdef int fill_row(Table* table, uint32_t row, uint8_t tag, uint32_t size, const 
     if not index_insert(<Slot*>table.index.base, header.index_size - 1, row, hash):
         table.damaged = True
         return EBADMSG
+    sum_slot(&header.index_sum, row, hash, True)
     header.live_rows += 1
     return 0
 
@@ -249,6 +267,7 @@ cdef void table_drop_row(Table* table, uint32_t row) noexcept nogil:
             or not index_remove(<Slot*>table.index.base, header.index_size - 1, row, gone.hash):
         table.damaged = True
         return
+    sum_slot(&header.index_sum, row, gone.hash, False)
     table_free_bytes(table, gone.word, gone.size)
     memset(gone, 0, row_bytes(table))
     gone.timers = header.free_row

@@ -7,7 +7,7 @@ from libc.string cimport memcmp, memcpy
 
 from flinkish._core.state.table cimport (
     NO_ROW, ROW_FRESH, Row, Slot, header_of, index_insert, index_remove, row_at, row_is_empty,
-    table_find, table_intern_hashed, table_put_bytes,
+    sum_slot, table_find, table_intern_hashed, table_put_bytes,
 )
 from flinkish._core.values.values cimport (
     TAG_EMPTY, TAG_INT, TAG_SCOPED, TAG_TUPLE, bytes_of, hash_bytes,
@@ -173,11 +173,13 @@ cdef bint rename_row(Table* table, uint32_t at, const Name* name, uint32_t hash,
     if not index_remove(<Slot*>table.index.base, mask, at, row.hash):
         table.damaged = True
         return 0
+    sum_slot(&header_of(table).index_sum, at, row.hash, False)
     row.tag = name.tag
     row.size = name.size
     row.hash = hash
     row.key_group = key_group
     index_insert(<Slot*>table.index.base, mask, at, hash)
+    sum_slot(&header_of(table).index_sum, at, hash, True)
     return 1
 
 

@@ -77,10 +77,6 @@ cdef struct Entry:              # 56 bytes
     uint8_t flags
     uint8_t spare[3]
 
-cdef struct Slot:               # of an open-addressing index; linear probing
-    uint32_t id                 # plus one; all is 0 of an empty one
-    uint32_t hash
-
 cdef struct TableHeader:
     uint64_t magic
     uint32_t layout
@@ -237,14 +233,3 @@ cdef int table_remove_timer(Table* table, Timers* timers, int64_t timestamp, uin
 
 # Take out the earliest timer at or before `until`: 1, 0 when there is none, negative errno.
 cdef int table_poll_timer(Table* table, Timers* timers, int64_t until, Timer* out) noexcept nogil
-
-# --- an index of (id, hash): linear probing, backward shift, no tombstones
-
-# 1, or 0 without change in one that is full, or that does not have the id: it is damaged.
-
-cdef bint index_insert(Slot* index, uint32_t mask, uint32_t identifier, uint32_t hash) noexcept nogil
-
-# Keep the sum of an index's slots as one is taken, or freed.  Where a slot is does not matter, but
-# a bit that flips in one makes another sum.
-cdef void sum_slot(uint64_t* total, uint32_t identifier, uint32_t hash, bint taken) noexcept nogil
-cdef bint index_remove(Slot* index, uint32_t mask, uint32_t identifier, uint32_t hash) noexcept nogil

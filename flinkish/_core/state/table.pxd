@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, uint32_t
 
 include "rows.pxd"
+include "index.pxd"
 include "entries.pxd"
 include "intern.pxd"
 include "open.pxd"

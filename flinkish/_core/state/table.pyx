@@ -13,6 +13,7 @@ from flinkish._core.values.values cimport (
     value_fits,
 )
 
+include "index.pyx"
 include "rows.pyx"
 include "entries.pyx"
 include "intern.pyx"

@@ -30,7 +30,7 @@ _EVERY_S = 0.5
 
 
 class CallProgress:
-    """What calls have come to while they are made; give it to ``async_map(progress=...)``.
+    """The figures of calls while they are made; give it to ``async_map(progress=...)``.
 
     Tasks write their counts to ``directory`` once a second and this process reads them there, so
     neither a control plane nor a connection between them is needed, and it works on Spark Connect.

@@ -73,7 +73,7 @@ class TaskPlan:
         return pa.schema(structs)
 
     def watched(self, operator: Any, encoder: Any) -> AbstractContextManager[object]:
-        """What surrounds a run of its operator, whose main output the encoder makes columns of."""
+        """The surroundings of a run of its operator, whose main output the encoder encodes."""
         return nullcontext()
 
     def main_rows(self) -> RowEncoder:

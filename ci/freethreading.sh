@@ -106,7 +106,7 @@ if [ "$sanitize" ]; then
     # while another thread takes it away (it notices that the memory is in use again).
     cat "$(dirname "$sanitized")/Tools/tsan/suppressions_free_threading.txt" - \
         >"$WORKSHOP/suppressions.txt" <<<$'race:list_get_item_ref\nrace:intern_common'
-    export TSAN_OPTIONS="exitcode=66 suppressions=$WORKSHOP/suppressions.txt"
+    export TSAN_OPTIONS="exitcode=66 history_size=7 suppressions=$WORKSHOP/suppressions.txt"
     [ $# != 0 ] || set -- "${RACES[@]}"
     cd "$ROOM"
     say "$("$sanitized" -VV), under ThreadSanitizer"

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import time
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -46,11 +47,15 @@ class CallProgress:
     """
 
     def __init__(self, directory: str | os.PathLike[str] | None = None) -> None:
-        self._own = tempfile.mkdtemp(prefix="flinkish-calls-") if directory is None else None
-        above = self._own if directory is None else os.fspath(directory)
-        self._place = ReportPlace(f"{str(above).rstrip('/')}/{secrets.token_hex(8)}")
+        self._temporary = directory is None
+        if directory is None:
+            above = tempfile.mkdtemp(prefix="flinkish-calls-")
+            weakref.finalize(self, shutil.rmtree, above, ignore_errors=True)
+        else:
+            above = os.fspath(directory)
+        self._place = ReportPlace(f"{above.rstrip('/')}/{secrets.token_hex(8)}")
         self._lock = threading.Lock()
-        self._seen: dict[str, Report] = {}
+        self._seen: dict[str, tuple[int | None, Report]] = {}
 
     def statistics(self) -> dict[str, int]:
         """The figures by name, of all calls that were given this.
@@ -60,12 +65,15 @@ class CallProgress:
         each counter ``n`` that the function made.
         """
         with self._lock:
-            for name in self._place.files():
+            for name, written in self._place.files().items():
+                at, before = self._seen.get(name, (None, None))
+                if before is not None and before.ended and at is not None and at == written:
+                    continue  # most tasks of a large job have ended
                 report = self._place.read(name)
                 if report is not None:
-                    self._seen[name] = report
+                    self._seen[name] = written, report
             totals = Counter(dict.fromkeys((*COUNTERS, IN_FLIGHT), 0))
-            for report in self._seen.values():
+            for _, report in self._seen.values():
                 totals.update(report.totals)
         return dict(totals)
 
@@ -113,8 +121,6 @@ class CallProgress:
             file_system, directory = file_system_of(self._place.path, "reports in a directory")
             with suppress(FileNotFoundError):
                 file_system.delete_dir(directory)
-            if self._own is not None:
-                shutil.rmtree(self._own, ignore_errors=True)
 
     def __enter__(self) -> CallProgress:
         return self
@@ -130,9 +136,7 @@ def report_place(progress: CallProgress | None, frame: DataFrame) -> ReportPlace
     if not isinstance(progress, CallProgress):
         raise ArgumentTypeError(f"progress is a CallProgress, not {progress!r}")
     context = context_of(frame.sparkSession)
-    if progress._own is not None and (
-        context is None or not (context.master or "").startswith("local")
-    ):
+    if progress._temporary and (context is None or not (context.master or "").startswith("local")):
         where = "a Spark Connect server" if context is None else f"the master {context.master!r}"
         raise IllegalArgumentError(
             f"the workers of {where} may not reach a temporary directory of this machine: "

@@ -43,6 +43,7 @@ class Report(msgspec.Struct):
     counts: dict[str, int]
     before: dict[str, int]
     in_flight: int = 0
+    ended: bool = False
 
     @property
     def totals(self) -> dict[str, int]:
@@ -59,12 +60,12 @@ class ReportPlace:
     def _directory(self) -> tuple[pafs.FileSystem, str]:
         return file_system_of(self.path, "reports in a directory")
 
-    def files(self) -> list[str]:
-        """The names of the reports that there are."""
+    def files(self) -> dict[str, int | None]:
+        """The reports that there are, and when each was written, in ns, if that is known."""
         file_system, directory = self._directory()
         selector = pafs.FileSelector(directory, allow_not_found=True)
-        found = [file.base_name for file in file_system.get_file_info(selector)]
-        return sorted(name for name in found if name.endswith(".json"))
+        found = file_system.get_file_info(selector)
+        return {file.base_name: file.mtime_ns for file in found if file.extension == "json"}
 
     def read(self, name: str) -> Report | None:
         """A report; None if there is none, or one that is being written."""
@@ -166,5 +167,6 @@ class Reporter:
                 counts=counts,
                 before=self._before,
                 in_flight=0 if ended else in_flight,
+                ended=ended,
             ),
         )

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from flinkish.spark.calls import reports
+from flinkish.spark.calls.progress import CallProgress
 from flinkish.spark.calls.reports import IN_FLIGHT, Report, Reporter, ReportPlace
 from flinkish.spark.control_plane import Attempt
 from tests.waiting import until
@@ -118,19 +119,41 @@ def test_counts_that_change_as_they_are_read(place: ReportPlace) -> None:
     assert totals(place)["rows"] >= 7
 
 
+def test_reports_of_tasks_that_ended_are_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    by_name = ReportPlace.read
+
+    def seen(self: ReportPlace, name: str) -> Report | None:
+        read.append(name)
+        return by_name(self, name)
+
+    progress = CallProgress(tmp_path)
+    for partition in range(3):
+        with Reporter(progress._place, attempt(0, 1, partition=partition), lambda: counts(1)):
+            pass
+    monkeypatch.setattr(ReportPlace, "read", seen)
+    assert [progress.statistics()["rows"] for _ in range(3)] == [3, 3, 3]
+    assert len(read) == 3
+    with Reporter(progress._place, attempt(1, 2), lambda: counts(4)):
+        until(lambda: progress.statistics()["rows"] == 7)
+    assert len(read) > 3
+
+
 def test_half_a_report_is_none(place: ReportPlace, tmp_path: Path) -> None:
     place.write("a.json", Report("ask", 0, 1, {"rows": 1}, {}))
     file = tmp_path / "reports" / "a.json"
     file.write_bytes(file.read_bytes()[:-3])
     assert place.read("a.json") is None
     assert place.read("b.json") is None
-    assert place.files() == ["a.json"]
+    assert list(place.files()) == ["a.json"]
 
 
 def test_on_another_file_system() -> None:
     pytest.importorskip("fsspec")
     place: Any = ReportPlace("memory://flinkish-reports/x")
-    assert place.files() == []
+    assert place.files() == {}
     place.write("a.json", Report("ask", 0, 1, {"rows": 1}, {"rows": 2}))
     place.write("a.json", Report("ask", 0, 1, {"rows": 3}, {"rows": 2}))
     assert place.read("a.json").totals == {"rows": 5, IN_FLIGHT: 0}

@@ -41,6 +41,7 @@ cdef class KeyedTimerService:
 
     cdef uint32_t row(self) except? 0xFFFFFFFF:
         if self.table.current == NO_ROW:
+            self.table.check_alone()
             raise self.table.illegal_state(
                 "timers can only be used with a current key: in process_element and on_timer of "
                 "a keyed function"

@@ -68,6 +68,7 @@ cdef class StateHandle:
     cdef uint32_t row(self) except? 0xFFFFFFFF:
         cdef uint32_t row = NO_ROW
         if self.table.current == NO_ROW:
+            self.table.check_alone()
             raise self.table.illegal_state(
                 f"the state {self.name!r} was used without a current key; it may be used in "
                 "process_element and on_timer of a keyed function, not in open, close or outside"

@@ -39,6 +39,7 @@ cdef class NamedTimers:
         cdef Piece piece
         cdef object owner
         if current == NO_ROW:
+            self.table.check_alone()
             raise self.table.illegal_state(
                 "timers can only be used with a current key: set the key before them"
             )

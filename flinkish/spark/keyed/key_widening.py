@@ -18,6 +18,7 @@ __all__ = [
     "described_keys",
     "same_keys",
     "shown_keys",
+    "shown_types",
     "widened_columns",
     "widening",
 ]
@@ -80,13 +81,18 @@ def _form(kind: str) -> str:
     return kind
 
 
+def shown_types(keys: Sequence[Mapping[str, str]]) -> str:
+    """The types of described keys, as an error shows them."""
+    return ", ".join(map(_shown_type, keys))
+
+
 def shown_keys(keys: Sequence[Mapping[str, str]]) -> str:
     """Described keys as an error shows them."""
-    told = [
-        f"{one['name']} {one['type']}" + (" widened from int" if one["form"] == _WIDENED else "")
-        for one in keys
-    ]
-    return f"({', '.join(told)})"
+    return "(" + ", ".join(f"{one['name']} {_shown_type(one)}" for one in keys) + ")"
+
+
+def _shown_type(key: Mapping[str, str]) -> str:
+    return key["type"] + (" widened from int" if key["form"] == _WIDENED else "")
 
 
 def same_keys(was: Any, now: Any) -> bool:

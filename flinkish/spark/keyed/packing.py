@@ -231,12 +231,15 @@ def _selected_keys(plan: OperatorPlan, batch: pa.RecordBatch) -> tuple[pa.Array,
     """Keys that a function of the row gives, encoded, and their key groups."""
     encoded: list[bytes | None] = []
     groups = np.empty(batch.num_rows, np.int32)
+    kind = plan.key_types[0] if plan.key_types else None
     for index, row in enumerate(RecordReader(batch).rows()):
         try:
             key = normalized_key(plan.key_selector(row))
             encoded.append(None if key is None else pack_key(key))
             groups[index] = (
-                NULL_KEY_GROUP if key is None else assign_to_key_group(key, plan.max_parallelism)
+                NULL_KEY_GROUP
+                if key is None
+                else assign_to_key_group(key, plan.max_parallelism, kind)
             )
         except Exception as error:
             failed = UserFunctionError(

@@ -104,7 +104,7 @@ class OperatorPlan:
     function: Any
     schema: pa.Schema
     key_columns: tuple[str, ...]
-    key_types: tuple[str | None, ...]
+    key_types: tuple[Any, ...]
     key_selector: Any
     max_parallelism: int
     output: pa.Schema

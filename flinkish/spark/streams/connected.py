@@ -57,17 +57,24 @@ class ConnectedStreams(PortingHints):
     def __repr__(self) -> str:
         return f"ConnectedStreams of {self._stream1} and {self._stream2}"
 
-    def key_by(self, key_selector1: Any, key_selector2: Any) -> ConnectedStreams:
+    def key_by(
+        self, key_selector1: Any, key_selector2: Any, key_type: TypeInformation | None = None
+    ) -> ConnectedStreams:
         """Both streams partitioned by key: columns (a name or several), or a function of the row.
 
-        Both keys have to be columns of the same types, or functions.
+        Both keys have to be columns of the same types, or functions; ``key_type`` is that of the
+        results of both functions.
         """
         plain = []
         for stream in (self._stream1, self._stream2):
             if not hasattr(stream, "key_by"):
                 raise IllegalArgumentError("the streams have keys already")
             plain.append(stream)
-        return ConnectedStreams(plain[0].key_by(key_selector1), plain[1].key_by(key_selector2))
+        one, other = plain
+        return ConnectedStreams(
+            one.key_by(key_selector1, key_type=key_type),
+            other.key_by(key_selector2, key_type=key_type),
+        )
 
     def process(
         self,
@@ -271,19 +278,7 @@ def _no_key(row: Any) -> bool:
 
 def _check_keys(first: KeyedStream, second: KeyedStream) -> None:
     """Refuse keys that would not meet."""
-    kinds = []
-    for one in (first, second):
-        if one._selector is not None:
-            kinds.append("a function")
-            continue
-        fields = one._stream.to_df().schema
-        kinds.append(
-            ", ".join(
-                fields[name].dataType.simpleString()
-                + (" widened from int" if name in one._widened else "")
-                for name in one._keys
-            )
-        )
+    kinds = [one._keys.kind for one in (first, second)]
     if kinds[0] != kinds[1]:
         raise ArgumentTypeError(
             f"the keys of the first stream are {kinds[0]}, those of the second {kinds[1]}; equal "

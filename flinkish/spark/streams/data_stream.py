@@ -26,7 +26,7 @@ from flinkish.spark.pickling import check_picklable
 from flinkish.spark.schemas import check_names, event_time_column, output_schema
 from flinkish.spark.streams.assigned_times import with_timestamps
 from flinkish.spark.streams.broadcast import BroadcastConnectedStream, BroadcastStream, connect
-from flinkish.spark.streams.chosen_keys import chosen_keys, no_key
+from flinkish.spark.streams.chosen_keys import ChosenKeys, chosen_keys, no_key
 from flinkish.spark.streams.connected import ConnectedStreams, IntervalJoin
 from flinkish.spark.streams.described import Explained, columns_of, details_of
 from flinkish.spark.streams.given import check_frame, check_process_function
@@ -113,19 +113,23 @@ class DataStream(Explained, PortingHints):
         return stream
 
     def key_by(
-        self, *keys: Any, widened_from: str | Mapping[str, str] | None = None
+        self,
+        *keys: Any,
+        key_type: TypeInformation | None = None,
+        widened_from: str | Mapping[str, str] | None = None,
     ) -> KeyedStream:
         """The stream partitioned by key: by columns, or by one function of the row.
 
         Names mean what they mean to Spark, with backticks and `spark.sql.caseSensitive`.  One
         column gives its value as the key, several give a tuple.  A function (or PyFlink's
         KeySelector) may return bool, int, float, str, bytes, date, datetime, Decimal or tuples
-        of them.
+        of them; of ``key_type``, second by place as in PyFlink, if that is given.  Ints without
+        one hash by their size, as Flink's INT or LONG.
 
         ``widened_from`` is for a column that became bigint while a checkpoint has state of its
         keys as int: its type before, or names to types (docs/guides/upgrading.md).
         """
-        return KeyedStream(self, keys, widened_from)
+        return KeyedStream(self, chosen_keys(self.to_df(), keys, widened_from, key_type))
 
     @overload
     def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream: ...
@@ -151,7 +155,8 @@ class DataStream(Explained, PortingHints):
         Options as for `KeyedStream.window`.
         """
         options.setdefault("max_parallelism", 1)
-        windowed = KeyedStream(self, (no_key,)).window(window_assigner, **options)
+        one = KeyedStream(self, chosen_keys(self.to_df(), (no_key,)))
+        windowed = one.window(window_assigner, **options)
         windowed.keyed = False
         return windowed
 
@@ -163,17 +168,12 @@ class DataStream(Explained, PortingHints):
 class KeyedStream(PortingHints):
     """A stream whose rows are handled key by key."""
 
-    def __init__(
-        self,
-        stream: DataStream,
-        keys: tuple[Any, ...],
-        widened_from: str | Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, stream: DataStream, keys: ChosenKeys) -> None:
         self._stream = stream
-        self._keys, self._selector, self._widened = chosen_keys(stream.to_df(), keys, widened_from)
+        self._keys = keys
 
     def __repr__(self) -> str:
-        keys = ", ".join(self._keys) or "a function of the row"
+        keys = ", ".join(self._keys.columns) or "a function of the row"
         return f"KeyedStream{columns_of(self._stream.to_df())} by {keys}"
 
     def process(

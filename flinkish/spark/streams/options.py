@@ -19,9 +19,8 @@ from flinkish.common.output_tag import OutputTag
 from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.control_plane.attached import handle_of
 from flinkish.spark.internals import arrow_schema
-from flinkish.spark.keyed.key_widening import KEY_FUNCTION, WIDENED_INT, described_keys
 from flinkish.spark.keyed.plan import OperatorPlan, StateSettings
-from flinkish.spark.schemas import key_type_name, session_time_zone, sql_type_name
+from flinkish.spark.schemas import session_time_zone
 from flinkish.time.key_groups import UPPER_BOUND_MAX_PARALLELISM
 
 if TYPE_CHECKING:
@@ -101,17 +100,13 @@ def plan_settings(
         found = shuffle_partitions(user.sparkSession)
         warnings.warn(_MANY_PARTITIONS.format(found=found), stacklevel=1)
     given = options.max_parallelism
-    types = [sql_type_name(user, key) for key in keyed._keys]
     settings = {
         "uid": name,
         "schema": arrow_schema(user.schema),
-        "key_columns": keyed._keys,
-        "key_types": tuple(
-            WIDENED_INT if key in keyed._widened else key_type_name(user, key)
-            for key in keyed._keys
-        ),
-        "keys": described_keys(keyed._keys, types, keyed._widened) or KEY_FUNCTION,
-        "key_selector": keyed._selector,
+        "key_columns": keyed._keys.columns,
+        "key_types": keyed._keys.types,
+        "keys": keyed._keys.described,
+        "key_selector": keyed._keys.selector,
         "max_parallelism": given or _default_key_groups(user.sparkSession, fewest_groups),
         "groups_by_default": None if given else shuffle_partitions(user.sparkSession),
         "named": options.uid is not None,

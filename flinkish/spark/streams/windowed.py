@@ -179,7 +179,7 @@ class WindowedStream(PortingHints):
 
     def _aggregate(self, aggregates: Sequence[BuiltInAggregate]) -> ProcessedStream:
         """Built-in aggregates alone: by columns if that is possible."""
-        keys = self._stream._keys
+        keys = self._stream._keys.columns
         columns = arrow_schema(self._stream._stream.to_df().schema)
         vector, reason = vector_plan(self._definition, aggregates, keys, columns)
         if self._options.order == "timestamp":

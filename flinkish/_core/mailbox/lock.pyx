@@ -2,6 +2,7 @@
 
 from cpython.exc cimport PyErr_CheckSignals
 
+from flinkish._core.memory.atomic cimport load_thread, store_thread
 from flinkish._core.memory.futex cimport (
     fork_generation, fork_watch, futex_wait, futex_wake, load_word, store_word,
 )
@@ -78,7 +79,7 @@ cdef class MailboxLock:
         It may use the mailbox, and call this again.  It should be short: others wait meanwhile.
         """
         self._enter()
-        self.exclusive = PyThread_get_thread_ident()
+        store_thread(&self.exclusive, PyThread_get_thread_ident())
         self.depth += 1
         self._leave()
         try:
@@ -91,7 +92,7 @@ cdef class MailboxLock:
         self._enter()
         self.depth -= 1
         if self.depth == 0:
-            self.exclusive = 0
+            store_thread(&self.exclusive, 0)
             if self.outside != 0:
                 store_word(&self.turnstile, self.turnstile + 1)
                 wake = True

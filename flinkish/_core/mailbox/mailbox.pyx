@@ -161,7 +161,7 @@ cdef class MailboxQueue(MailboxLock):
         while mail is None and nanos != 0:
             if self.status != QUEUE_OPEN:
                 raise self._refusal(f"no mail of priority {priority} or more can come any more")
-            if self.exclusive == PyThread_get_thread_ident():
+            if load_thread(&self.exclusive) == PyThread_get_thread_ident():
                 raise self.illegal_state(
                     "take would not end within run_exclusively, which keeps all others from "
                     "putting mail: use try_take there"

@@ -12,7 +12,6 @@ from flinkish.common.output_tag import OutputTag
 from flinkish.spark.calls.answers import COUNTS, COUNTS_COLUMN, OnError
 from flinkish.spark.calls.encoder import AnswerEncoder
 from flinkish.spark.calls.stamps import Stamped
-from flinkish.spark.control_plane.attempts import current_attempt
 from flinkish.spark.encoders import Encoder
 from flinkish.spark.keyed.result_rows import METRICS
 from flinkish.spark.tasks.plan import MAIN_COLUMN, TaskPlan, side_column
@@ -56,6 +55,7 @@ class AsyncPlan(TaskPlan):
             return nullcontext()
         # Not for the many tasks that nobody watches.
         from flinkish.spark.calls.reports import IN_FLIGHT, Reporter
+        from flinkish.spark.control_plane.attempts import current_attempt
 
         calls: AnswerOperator = operator
         answers: AnswerEncoder = encoder

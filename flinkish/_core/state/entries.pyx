@@ -30,6 +30,7 @@ cdef int map_resize(Table* table, uint32_t slots) noexcept nogil:
     if status != 0:
         return status
     memset(table.map_index.base, 0, <size_t>slots * sizeof(Slot))
+    header.map_index_sum = 0
     for at in range(header.entries):
         entry = entry_at(table, at)
         if entry.tag != TAG_EMPTY and entry.key_tag != TAG_EMPTY:
@@ -37,21 +38,17 @@ cdef int map_resize(Table* table, uint32_t slots) noexcept nogil:
                 table.damaged = True
                 break
             left -= 1
-            index_insert(<Slot*>table.map_index.base, slots - 1, at, entry.hash)
+            index_insert(<Slot*>table.map_index.base, slots - 1, at, entry.hash,
+                         &header.map_index_sum)
     header.map_index_size = slots
     return EBADMSG if table.damaged else 0
 
 
 cdef int table_reserve_map(Table* table, uint32_t entries) noexcept nogil:
-    cdef uint64_t slots = header_of(table).map_index_size
-    if <uint64_t>entries * 10 <= slots * 7:
+    cdef uint64_t slots = slots_for(header_of(table).map_index_size, entries)
+    if slots == header_of(table).map_index_size:
         return 0
-    slots = slots if slots else 16
-    while <uint64_t>entries * 10 > slots * 7:
-        slots *= 2
-    if slots > <uint64_t>1 << 31:
-        return EOVERFLOW
-    return map_resize(table, <uint32_t>slots)
+    return map_resize(table, <uint32_t>slots) if slots <= MOST_SLOTS else EOVERFLOW
 
 
 cdef uint32_t table_find_entry(Table* table, uint32_t row, uint32_t cell, uint8_t key_tag,
@@ -207,9 +204,8 @@ cdef int table_append(Table* table, uint32_t row, uint32_t cell, uint8_t key_tag
     if key_tag != TAG_EMPTY:
         entry.hash = hash_entry(row, cell, key_tag, key_size, key)
         if not index_insert(<Slot*>table.map_index.base, header_of(table).map_index_size - 1, at,
-                            entry.hash):
+                            entry.hash, &header_of(table).map_index_sum):
             table.damaged = True
-        sum_slot(&header_of(table).map_index_sum, at, entry.hash, True)
         header_of(table).map_entries += 1
     header_of(table).live_entries += 1
     return EBADMSG if table.damaged else note_entry(table, at)
@@ -245,10 +241,10 @@ cdef void drop_entry(Table* table, uint32_t at) noexcept nogil:
         return
     if entry.key_tag != TAG_EMPTY:
         if header.map_entries == 0 or not index_remove(
-                <Slot*>table.map_index.base, header.map_index_size - 1, at, entry.hash):
+                <Slot*>table.map_index.base, header.map_index_size - 1, at, entry.hash,
+                &header.map_index_sum):
             table.damaged = True
             return
-        sum_slot(&header.map_index_sum, at, entry.hash, False)
         header.map_entries -= 1
     table_free_bytes(table, entry.word, entry.size)
     table_free_bytes(table, entry.key_word, entry.key_size)

@@ -6,10 +6,9 @@ cdef struct Slot:
     uint32_t id                 # plus one; all is 0 of an empty one
     uint32_t hash
 
-# 1, or 0 without change in one that is full, or that does not have the id: it is damaged.
-cdef bint index_insert(Slot* index, uint32_t mask, uint32_t identifier, uint32_t hash) noexcept nogil
-cdef bint index_remove(Slot* index, uint32_t mask, uint32_t identifier, uint32_t hash) noexcept nogil
-
-# Keep the sum of an index's slots as one is taken, or freed.  Where a slot is does not matter, but
-# a bit that flips in one makes another sum.
-cdef void sum_slot(uint64_t* total, uint32_t identifier, uint32_t hash, bint taken) noexcept nogil
+# 1, or 0 without change in one that is full, or that does not have the id: it is damaged.  `total`
+# is the sum of its slots: where a slot is does not matter, but a bit that flips makes another sum.
+cdef bint index_insert(Slot* index, uint32_t mask, uint32_t identifier, uint32_t hash,
+                       uint64_t* total) noexcept nogil
+cdef bint index_remove(Slot* index, uint32_t mask, uint32_t identifier, uint32_t hash,
+                       uint64_t* total) noexcept nogil

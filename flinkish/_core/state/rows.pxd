@@ -93,7 +93,7 @@ cdef struct TableHeader:
     uint32_t map_index_size
     uint32_t map_entries        # entries in the map index
     uint32_t changing           # 1 from the first tracked change to the commit after it
-    uint64_t index_sum          # of its slots, see `sum_slot`
+    uint64_t index_sum          # of its slots, see `index_insert`
     uint64_t map_index_sum
     uint64_t[2] state           # of which state this is the table, as `table_seal` was told
     uint64_t checksum           # of all above, of the other headers and of the sizes of all files

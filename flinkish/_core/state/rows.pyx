@@ -89,10 +89,10 @@ cdef int fill_row(Table* table, uint32_t row, uint8_t tag, uint32_t size, const 
     made.key_group = key_group
     made.tag = tag
     made.flags = ROW_FRESH if table.tracking else 0
-    if not index_insert(<Slot*>table.index.base, header.index_size - 1, row, hash):
+    if not index_insert(<Slot*>table.index.base, header.index_size - 1, row, hash,
+                        &header.index_sum):
         table.damaged = True
         return EBADMSG
-    sum_slot(&header.index_sum, row, hash, True)
     header.live_rows += 1
     return 0
 
@@ -163,10 +163,10 @@ cdef void table_drop_row(Table* table, uint32_t row) noexcept nogil:
     cdef TableHeader* header = header_of(table)
     cdef Row* gone = row_at(table, row)
     if gone.tag == TAG_EMPTY \
-            or not index_remove(<Slot*>table.index.base, header.index_size - 1, row, gone.hash):
+            or not index_remove(<Slot*>table.index.base, header.index_size - 1, row, gone.hash,
+                                &header.index_sum):
         table.damaged = True
         return
-    sum_slot(&header.index_sum, row, gone.hash, False)
     table_free_bytes(table, gone.word, gone.size)
     memset(gone, 0, row_bytes(table))
     gone.timers = header.free_row

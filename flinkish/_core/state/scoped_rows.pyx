@@ -7,7 +7,7 @@ from libc.string cimport memcmp, memcpy
 
 from flinkish._core.state.table cimport (
     NO_ROW, ROW_FRESH, Row, Slot, header_of, index_insert, index_remove, row_at, row_is_empty,
-    sum_slot, table_find, table_intern_hashed, table_put_bytes,
+    table_find, table_intern_hashed, table_put_bytes,
 )
 from flinkish._core.values.values cimport (
     TAG_EMPTY, TAG_INT, TAG_SCOPED, TAG_TUPLE, bytes_of, hash_bytes,
@@ -161,6 +161,7 @@ cdef bint rename_row(Table* table, uint32_t at, const Name* name, uint32_t hash,
                      uint16_t key_group) noexcept nogil:
     """Give a spare row another name: 1, or 0 when it cannot be."""
     cdef uint32_t mask = header_of(table).index_size - 1
+    cdef uint64_t* total = &header_of(table).index_sum
     cdef Row* row
     if at >= header_of(table).rows:
         return 0
@@ -170,16 +171,14 @@ cdef bint rename_row(Table* table, uint32_t at, const Name* name, uint32_t hash,
         return 0
     if table_put_bytes(table, &row.word, row.size, name.size, name.data, &row.word) != 0:
         return 0
-    if not index_remove(<Slot*>table.index.base, mask, at, row.hash):
+    if not index_remove(<Slot*>table.index.base, mask, at, row.hash, total):
         table.damaged = True
         return 0
-    sum_slot(&header_of(table).index_sum, at, row.hash, False)
     row.tag = name.tag
     row.size = name.size
     row.hash = hash
     row.key_group = key_group
-    index_insert(<Slot*>table.index.base, mask, at, hash)
-    sum_slot(&header_of(table).index_sum, at, hash, True)
+    index_insert(<Slot*>table.index.base, mask, at, hash, total)
     return 1
 
 

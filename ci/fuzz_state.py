@@ -29,7 +29,7 @@ from flinkish._core.testing.state import decode, encode, limit_segments
 from flinkish._core.values import codec
 from tests.core.damaged_tables import SENSELESS, SPACES, States
 from tests.core.damaged_tables import play as play_table
-from tests.core.logs import dumped
+from tests.core.logs import dump, dumped
 from tests.core.specimens import KEYS, VALUES
 
 ROOM = 1 << 24  # bytes that a table may take: a damaged id may ask for any number
@@ -88,7 +88,7 @@ def log(chance: random.Random) -> None:
             use()
     state_log.commit(restored.table)
     restored.table._check()
-    state_log.dump(restored.table, 0)
+    dump(restored.table, 0)
     restored.table.track(False)
     with contextlib.suppress(restored.table.illegal_state):  # rows with timers
         forget_scoped_rows(restored.table)

@@ -16,6 +16,7 @@ from flinkish._core.state import log as state_log
 from flinkish._core.state.table import FILES, StateTable
 from flinkish._core.testing.state import limit_segments
 from tests.core.damaged_tables import STATE, States, empty_files, mapped, play
+from tests.core.logs import dump
 
 ROUNDS = 400
 
@@ -91,10 +92,10 @@ def test_damage_is_told_and_nothing_is_logged_from_then_on(files: Files, name: s
     with contextlib.suppress(DamagedTable):
         state_log.commit(states.table)
     with pytest.raises(DamagedTable, match="throw its files away"):
-        state_log.dump(states.table, 0)
+        dump(states.table, 0)
     for refused in (
         lambda: state_log.commit(states.table),
-        lambda: state_log.dump(states.table, 0),
+        lambda: dump(states.table, 0),
         lambda: states.table.number_of_entries(0),
         lambda: states.table.set_current_key("other", 0),
     ):
@@ -134,7 +135,7 @@ def test_a_table_can_be_mapped_again_after_a_damaged_one(files: Files) -> None:
         states.table.set_current_key("key", 0)
         states.list.get()
     with pytest.raises(DamagedTable):
-        state_log.dump(states.table, 0)
+        dump(states.table, 0)
     states.table.close()
     with contextlib.ExitStack() as stack:
         mapped(states.table, empty_files(stack), create=True, sealed=False)

@@ -6,6 +6,7 @@ from flinkish._core.operators.keyed_process import KeyedTimerService
 from flinkish._core.state import log as state_log
 from flinkish._core.state.keyed_state import ListCell, ValueCell
 from flinkish._core.state.table import StateTable
+from tests.core.logs import dump
 
 
 def test_it_is_what_dump_gives_group_by_group() -> None:
@@ -22,7 +23,7 @@ def test_it_is_what_dump_gives_group_by_group() -> None:
         timers.register_processing_time_timer(5)
     dumped = state_log.dump_all(table)
     assert list(dumped) == list(range(10, 19))
-    assert dumped == {group: state_log.dump(table, group) for group in range(10, 19)}
+    assert dumped == {group: dump(table, group) for group in range(10, 19)}
     again = StateTable(10, 19)
     again.add_cell("value")
     again.add_cell("items")

@@ -14,7 +14,7 @@ from flinkish._core.state.log import DamagedLog
 from flinkish._core.state.named_timers import NamedTimers, poll_timer
 from flinkish._core.state.table import StateTable
 from tests.core.damaged_tables import States
-from tests.core.logs import dumped
+from tests.core.logs import dump, dumped
 
 EVERYTHING = 10**12
 
@@ -46,13 +46,13 @@ def test_the_pieces_are_the_state_and_the_log_goes_on(
 ) -> None:
     states = changed(seed, changes)
     pieces = dumped(states.table, 0, most)
-    whole = state_log.dump(states.table, 0)
-    assert state_log.dump(replayed(pieces).table, 0) == whole
+    whole = dump(states.table, 0)
+    assert dump(replayed(pieces).table, 0) == whole
     chance = random.Random(seed + 1)
     for _ in range(more.draw(st.integers(0, 3))):
         states.change(chance)
         pieces.append(state_log.commit(states.table))
-    assert state_log.dump(replayed(pieces).table, 0) == state_log.dump(states.table, 0)
+    assert dump(replayed(pieces).table, 0) == dump(states.table, 0)
 
 
 def test_a_piece_has_about_as_many_bytes_as_asked() -> None:
@@ -70,14 +70,14 @@ def test_a_piece_has_about_as_many_bytes_as_asked() -> None:
     assert len(rows) == 500 // 12 + 1
     assert all(9_500 < len(piece) < 11_500 for piece in rows[:-1])
     assert len(ends) < 10_000, "the timers"
-    assert dumped(table, 3, EVERYTHING) == [state_log.dump(table, 3)]
+    assert dumped(table, 3, EVERYTHING) == [dump(table, 3)]
     assert len(dumped(table, 4, 0)) == 501, "a row is never cut"
 
 
 def test_what_has_no_timers_ends_with_its_last_row() -> None:
     table = StateTable(0)
     value = ValueCell(table, table.add_cell("value"), "value")
-    assert dumped(table, 0, 0) == [state_log.dump(table, 0)], "nothing is a piece, too"
+    assert dumped(table, 0, 0) == [dump(table, 0)], "nothing is a piece, too"
     for key in "abc":
         table.set_current_key(key, 0)
         value.update(1)
@@ -113,7 +113,7 @@ def test_the_table_is_in_use_until_the_last_piece() -> None:
     def take(piece: bytes) -> None:
         for call in (
             lambda: table.set_current_key(1, 0),
-            lambda: state_log.dump(table, 0),
+            lambda: dump(table, 0),
             lambda: state_log.commit(table),
             table.close,
         ):

@@ -11,6 +11,7 @@ from flinkish._core.state import log as state_log
 from flinkish._core.state.keyed_state import ListCell, MapCell, ValueCell
 from flinkish._core.state.table import FILES, StateTable
 from flinkish._core.testing.state import SegmentDoor, limit_segments
+from tests.core.logs import dump
 from tests.disks import full_disk
 
 
@@ -137,7 +138,7 @@ def test_a_table_on_a_full_disk_goes_on_in_memory(tmp_path: Path) -> None:
         made._check()
         assert not made.in_files
         state_log.commit(made)
-        whole.append(state_log.dump(made, 3))
+        whole.append(dump(made, 3))
         made.close()
     assert whole[0] == whole[1]
 
@@ -319,7 +320,7 @@ def test_growth_fails_and_the_table_goes_on() -> None:
         make(again)
         state_log.replay(again, pieces, [0, 1, 2], 0)
         again._check()
-        assert state_log.dump(again, 0) == state_log.dump(table, 0)
+        assert dump(again, 0) == dump(table, 0)
     assert refused > 100
 
 
@@ -340,6 +341,6 @@ def test_a_commit_that_fails_can_be_asked_for_again() -> None:
     again = StateTable(0)
     again.add_cell("list")
     state_log.replay(again, [state_log.commit(table)], [0], 0)
-    assert state_log.dump(again, 0) == state_log.dump(table, 0)
+    assert dump(again, 0) == dump(table, 0)
     again.set_current_key(7)
     assert len(ListCell(again, 0, "list").get()) == 20

@@ -7,6 +7,7 @@ import pytest
 from flinkish._core.state import log as state_log
 from flinkish._core.state.keyed_state import ListCell, MapCell, ReducingCell, ValueCell, sweep
 from flinkish._core.state.table import StateTable
+from tests.core.logs import dump
 
 
 @pytest.fixture
@@ -160,7 +161,7 @@ def test_a_sweep_takes_what_expired_from_keys_that_nobody_touches() -> None:
     assert swept.table.number_of_keys == 50 + 5
     again = Swept()
     state_log.replay(again.table, log, list(range(5)), 0)
-    assert state_log.dump(again.table, 0) == state_log.dump(swept.table, 0)
+    assert dump(again.table, 0) == dump(swept.table, 0)
     assert again.sweep(10**6) == 50 * 5
     state_log.commit(again.table)
     assert again.table.number_of_keys == 10

@@ -12,6 +12,7 @@ from flinkish._core.state.keyed_state import ListCell, MapCell, ValueCell, sweep
 from flinkish._core.state.log import DamagedLog
 from flinkish._core.state.table import StateTable
 from flinkish._core.testing.state import limit_segments
+from tests.core.logs import dump
 from tests.core.specimens import KEYS, VALUES
 
 GROUP = 5
@@ -54,7 +55,7 @@ class Operator:
         return state_log.commit(self.table)
 
     def dump(self) -> bytes:
-        return state_log.dump(self.table, GROUP)
+        return dump(self.table, GROUP)
 
 
 @pytest.fixture
@@ -173,7 +174,7 @@ def test_groups_are_dumped_one_by_one() -> None:
     for name in CELLS:
         again.add_cell(name)
     for group in (GROUP + 1, GROUP - 1, GROUP):
-        state_log.load(again, state_log.dump(table, group), ALL, group)
+        state_log.load(again, dump(table, group), ALL, group)
         again._check()
     assert again.number_of_keys == 30
     assert again.number_of_event_timers == 30
@@ -181,11 +182,11 @@ def test_groups_are_dumped_one_by_one() -> None:
         one = StateTable(group)
         for name in CELLS:
             one.add_cell(name)
-        state_log.replay(one, [state_log.dump(again, group)], ALL, group)
+        state_log.replay(one, [dump(again, group)], ALL, group)
         one._check()
         assert one.number_of_keys == one.number_of_event_timers == 10
     with pytest.raises(DamagedLog):
-        state_log.load(again, state_log.dump(table, GROUP), ALL, GROUP)
+        state_log.load(again, dump(table, GROUP), ALL, GROUP)
 
 
 def test_a_replayed_clear_is_not_logged_again(operator: Operator) -> None:
@@ -335,7 +336,7 @@ def test_a_log_is_for_a_key_group_of_the_table(pieces: list[bytes]) -> None:
     with pytest.raises(ValueError, match=r"key group 6 is not in 5\.\.5"):
         state_log.replay(Operator().table, pieces, ALL, 6)
     with pytest.raises(ValueError, match=r"key group 6 is not in 5\.\.5"):
-        state_log.dump(Operator().table, 6)
+        dump(Operator().table, 6)
 
 
 def test_a_log_is_not_applied_over_changes(operator: Operator, pieces: list[bytes]) -> None:
@@ -348,7 +349,7 @@ def test_a_closed_table_has_no_log(pieces: list[bytes]) -> None:
     table = StateTable()
     for call in (
         lambda: state_log.commit(table),
-        lambda: state_log.dump(table, GROUP),
+        lambda: dump(table, GROUP),
         lambda: state_log.replay(table, pieces, ALL, GROUP),
         lambda: state_log.load(table, pieces[-1], ALL, GROUP),
         lambda: sweep(table, []),

@@ -18,7 +18,7 @@ from flinkish._core.windows.panes.engine import (
     PaneWindows,
     WordColumns,
 )
-from tests.core.logs import dumped
+from tests.core.logs import dump, dumped
 from tests.waiting import PATIENCE
 
 KEYS = 200_000
@@ -109,7 +109,7 @@ def test_keys_are_interned_while_another_thread(name: str) -> None:
         "memory_bytes": lambda: table.memory_bytes,
         "map": lambda: map_again(table),
         "commit": lambda: state_log.commit(table),
-        "dump": lambda: state_log.dump(table, 0),
+        "dump": lambda: dump(table, 0),
         "dumped": lambda: dumped(table, 0, 10),
         "gather": lambda: key_rows.gather_keys(table, np.zeros(1, np.uint32)),
         "forget": lambda: key_rows.forget_scoped_rows(table),

@@ -23,7 +23,7 @@ from flinkish._core.operators.keyed_process import KeyedProcess, KeyedTimerServi
 from flinkish._core.state import log as state_log
 from flinkish._core.state.keyed_state import ListCell, MapCell, ReducingCell, ValueCell, sweep
 from flinkish._core.state.table import FILES, StateTable
-from tests.core.logs import dumped
+from tests.core.logs import dump, dumped
 from tests.core.specimens import KEYS, VALUES
 from tests.models.state_table import State, StateTableModel
 
@@ -249,10 +249,10 @@ class StateTableMachine(RuleBasedStateMachine):
     def commit(self) -> None:
         self.pieces.append(state_log.commit(self.side.table))
         assert self.side.table.number_of_keys == len(set(self.model.keys()))
-        whole = state_log.dump(self.side.table, GROUP)
+        whole = dump(self.side.table, GROUP)
         for first, base in [(0, []), *self.dumps[-2:], (len(self.pieces), [whole])]:
             again = self.replayed([*base, *self.pieces[first:]])
-            assert state_log.dump(again.table, GROUP) == whole
+            assert dump(again.table, GROUP) == whole
             again.table.close()
 
     def replayed(self, pieces: list[bytes]) -> Side:
@@ -276,7 +276,7 @@ class StateTableMachine(RuleBasedStateMachine):
     def load_beside_others(self) -> None:
         """Rescaling: ids are new, the contents are the same; cells may be elsewhere."""
         self.commit()
-        whole = state_log.dump(self.side.table, GROUP)
+        whole = dump(self.side.table, GROUP)
         table = StateTable(GROUP - 2, GROUP + 2)
         table.add_cell("of another operator")
         other = Side(table, len(self.extra))
@@ -289,12 +289,12 @@ class StateTableMachine(RuleBasedStateMachine):
         assert table.number_of_keys == len(set(self.model.keys())) + 5
         self.compare(other)
         # A dump of the copy names things otherwise, but a replay of it is stable.
-        copy = state_log.dump(table, GROUP)
+        copy = dump(table, GROUP)
         again = StateTable(GROUP)
         again.add_cell("of another operator")
         side = Side(again, len(self.extra))
         state_log.replay(again, [copy], list(range(len(again.cells))), GROUP)
-        assert state_log.dump(again, GROUP) == copy
+        assert dump(again, GROUP) == copy
         self.compare(side)
 
     # --- after every step

@@ -20,6 +20,7 @@ from flinkish.time import (
     assign_to_key_group,
     compute_key_group_range_for_operator_index,
 )
+from tests.core.logs import dump
 from tests.time.rig import MAX_PARALLELISM, Recorder, Rig
 
 
@@ -87,7 +88,7 @@ def move(source: Rig, target: Rig) -> None:
     state_log.commit(source.table)
     target.manager.restore(source.manager.declarations())
     for group in range(MAX_PARALLELISM):
-        state_log.load(target.table, state_log.dump(source.table, group), [], group)
+        state_log.load(target.table, dump(source.table, group), [], group)
 
 
 def test_restored_with_another_serializer(rig: Rig) -> None:
@@ -178,7 +179,7 @@ def test_each_timer_has_one_owner_after_rescaling() -> None:
         dumps = {}
         for rig in rigs:
             for group in rig.key_groups:
-                dumps[group] = state_log.dump(rig.table, group)
+                dumps[group] = dump(rig.table, group)
         rigs = []
         for index in range(parallelism):
             owned = compute_key_group_range_for_operator_index(MAX_PARALLELISM, parallelism, index)

@@ -5,8 +5,8 @@
 # each timer heap timers removed and timers added.  Numbers are differences to the one before.
 #
 # Row, entry and timer ids are in the log, so a replay gives every thing its id again, and the
-# next piece of the log fits.  A whole table (`dump`) has the same form, with everything new; cut
-# into pieces (`dump_pieces`), those after the first are changes whose rows are new.
+# next piece of the log fits.  A whole table (`dump_all`) has the same form, with everything
+# new; cut into pieces (`dump_pieces`), those after the first are changes whose rows are new.
 # Reading checks every length and id: bytes of another origin are an error, never a crash.
 
 from flinkish._core.state.table cimport Table

@@ -113,6 +113,8 @@ cdef uint32_t rows_within(Table* table, Ids* rows, uint32_t start, uint64_t most
     """How many rows from `start` on take about `most` bytes; one at least, if there is one."""
     cdef uint64_t size = 0
     cdef uint32_t at
+    if most == UINT64_MAX:
+        return rows.count - start
     for at in range(start, rows.count):
         if size >= most and at != start:
             return at - start
@@ -186,19 +188,10 @@ cdef int dump_shares(StateTable table, int only, uint64_t most, object take) exc
     return 0
 
 
-def dump(StateTable table not None, uint16_t key_group):
-    """Everything of one key group.  Changes nothing; commit first."""
-    cdef dict found = {}
-    table.check_key_group(key_group)
-    dump_shares(table, key_group - header_of(&table.table).first_key_group, UINT64_MAX,
-                found.__setitem__)
-    return found[key_group]
-
-
 def dump_pieces(StateTable table not None, uint16_t key_group, uint64_t most, take not None):
-    """Everything of one key group as a log, for `replay`: calls `take` with each piece.
+    """Everything of one key group as a log, for `replay`: calls `take` with each piece; commit first.
 
-    A piece has about `most` bytes: a row is never cut, and timers come last, in one piece.  The
+    Changes nothing.  A piece has about `most` bytes: a row is never cut, and timers come last, in one piece.  The
     table is in use until the end: `take` must not touch it.
     """
     table.check_key_group(key_group)
@@ -207,7 +200,7 @@ def dump_pieces(StateTable table not None, uint16_t key_group, uint64_t most, ta
 
 
 def dump_all(StateTable table not None):
-    """Everything of each key group that has a row: {key group: as `dump`}, in one pass."""
+    """Everything of each key group that has a row: {key group: as one piece}; commit first."""
     cdef dict found = {}
     table.check_open()
     dump_shares(table, -1, UINT64_MAX, found.__setitem__)
@@ -272,5 +265,5 @@ def replay(StateTable table not None, pieces not None, list cells not None, uint
 
 
 def load(StateTable table not None, bytes whole not None, list cells not None, uint16_t key_group):
-    """Add what `dump` gave to a table that may hold other key groups; errors as in `replay`."""
+    """Add what `dump_all` gave of a key group to a table that may hold other key groups; errors as in `replay`."""
     apply_log(table, [whole], cells, NEW_IDS, key_group)

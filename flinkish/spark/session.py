@@ -20,6 +20,7 @@ __all__ = [
     "configure",
     "context_of",
     "driver_host",
+    "is_local",
 ]
 
 _FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
@@ -57,7 +58,7 @@ def _use_this_python(spark: SparkSession) -> None:
     neither pyarrow nor flinkish.  A cluster's workers, and a choice already made, are left alone.
     """
     context = context_of(spark)
-    if context is None or not (context.master or "").startswith("local"):
+    if context is None or not is_local(context):
         return
     chosen = os.environ.get("PYSPARK_PYTHON") or context.getConf().get("spark.pyspark.python")
     if not chosen:
@@ -69,9 +70,14 @@ def context_of(spark: SparkSession) -> SparkContext | None:
     return getattr(spark, "sparkContext", None)
 
 
+def is_local(context: SparkContext | None) -> bool:
+    """Whether all workers are on this machine, as far as the master says; not of a client."""
+    return context is not None and (context.master or "").startswith("local")
+
+
 def driver_host(context: SparkContext) -> str:
     """Where workers reach this process."""
-    if (context.master or "").startswith("local"):
+    if is_local(context):
         return "127.0.0.1"
     return context.getConf().get("spark.driver.host") or "127.0.0.1"
 

@@ -19,11 +19,10 @@ from typing import Any, TextIO
 from pyspark.sql import DataFrame
 
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
-from flinkish.common.file_systems import file_system_of
 from flinkish.spark.calls.answers import COUNTERS
 from flinkish.spark.calls.reports import IN_FLIGHT, Report, ReportPlace
 from flinkish.spark.keyed.result_rows import METRICS
-from flinkish.spark.session import context_of
+from flinkish.spark.session import context_of, is_local
 
 __all__ = ["CallProgress", "report_place"]
 
@@ -118,9 +117,7 @@ class CallProgress:
     def close(self) -> None:
         """Remove the reports; the last figures that were read stay."""
         with self._lock:
-            file_system, directory = file_system_of(self._place.path, "reports in a directory")
-            with suppress(FileNotFoundError):
-                file_system.delete_dir(directory)
+            self._place.remove()
 
     def __enter__(self) -> CallProgress:
         return self
@@ -136,7 +133,7 @@ def report_place(progress: CallProgress | None, frame: DataFrame) -> ReportPlace
     if not isinstance(progress, CallProgress):
         raise ArgumentTypeError(f"progress is a CallProgress, not {progress!r}")
     context = context_of(frame.sparkSession)
-    if progress._temporary and (context is None or not (context.master or "").startswith("local")):
+    if progress._temporary and not is_local(context):
         where = "a Spark Connect server" if context is None else f"the master {context.master!r}"
         raise IllegalArgumentError(
             f"the workers of {where} may not reach a temporary directory of this machine: "

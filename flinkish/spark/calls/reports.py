@@ -17,7 +17,8 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from types import TracebackType
+from functools import cached_property
+from typing import Any
 
 import msgspec
 import pyarrow.fs as pafs
@@ -57,19 +58,24 @@ class ReportPlace:
 
     path: str
 
-    def _directory(self) -> tuple[pafs.FileSystem, str]:
+    @cached_property
+    def _opened(self) -> tuple[pafs.FileSystem, str]:
+        """The file system, whose connections serve all reports, and the directory there."""
         return file_system_of(self.path, "reports in a directory")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ReportPlace, (self.path,)
 
     def files(self) -> dict[str, int | None]:
         """The reports that there are, and when each was written, in ns, if that is known."""
-        file_system, directory = self._directory()
+        file_system, directory = self._opened
         selector = pafs.FileSelector(directory, allow_not_found=True)
         found = file_system.get_file_info(selector)
         return {file.base_name: file.mtime_ns for file in found if file.extension == "json"}
 
     def read(self, name: str) -> Report | None:
         """A report; None if there is none, or one that is being written."""
-        file_system, directory = self._directory()
+        file_system, directory = self._opened
         try:
             with file_system.open_input_file(f"{directory}/{name}") as file:
                 return msgspec.json.decode(file.read(), type=Report)
@@ -78,7 +84,7 @@ class ReportPlace:
 
     def write(self, name: str, report: Report) -> None:
         """Put a report in the place of the one before."""
-        file_system, directory = self._directory()
+        file_system, directory = self._opened
         file_system.create_dir(directory, recursive=True)
         # Object stores show whole files alone; on a disk a rename does that.
         local = isinstance(file_system, pafs.LocalFileSystem)
@@ -87,6 +93,12 @@ class ReportPlace:
             file.write(msgspec.json.encode(report))
         if local:
             file_system.move(written, f"{directory}/{name}")
+
+    def remove(self) -> None:
+        """Delete the directory, if there is one."""
+        file_system, directory = self._opened
+        with suppress(FileNotFoundError):
+            file_system.delete_dir(directory)
 
 
 class Reporter:
@@ -117,12 +129,7 @@ class Reporter:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._ended.set()
         self._thread.join(_PATIENCE_S)
 

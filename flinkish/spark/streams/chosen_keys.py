@@ -73,8 +73,7 @@ def chosen_keys(
         raise ArgumentTypeError(
             f"key_by takes column names or one function of the row, not {keys[0]!r}"
         )
-    if widened_from is not None:
-        widened_columns((), (), widened_from)
+    widened_columns((), (), widened_from)
     check_picklable(selector, "the key selector")
     if key_type is None:
         return ChosenKeys((), selector, (), KEY_FUNCTION)

@@ -23,6 +23,7 @@ from flinkish.spark.internals import arrow_schema
 from flinkish.spark.keyed.plan import OperatorPlan, StateSettings
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.schemas import output_schema
+from flinkish.spark.streams.chosen_keys import no_key
 from flinkish.spark.streams.options import OperatorOptions, plan_settings
 from flinkish.spark.streams.porting import PortingHints
 from flinkish.spark.streams.windowed import Declared
@@ -243,7 +244,7 @@ def run_two_inputs(
         )
     keyless = [hasattr(one, "key_by") for one in (first, second)]
     first, second = (
-        one.key_by(_no_key) if hasattr(one, "key_by") else one for one in (first, second)
+        one.key_by(no_key) if hasattr(one, "key_by") else one for one in (first, second)
     )
     if not any(keyless):
         _check_keys(first, second)
@@ -263,17 +264,12 @@ def run_two_inputs(
         "output": arrow_schema(output),
         "output_type": declared if isinstance(declared, TypeInformation) else None,
     }
-    no_key = {"key_selector": None, "keys": None}
+    keys = {"key_selector": None, "keys": None}
     plan = OperatorPlan(
-        **(made | settings | runs | (no_key if keyless[0] else {})),
-        second=OperatorPlan(**(made | other | (no_key if keyless[1] else {}))),
+        **(made | settings | runs | (keys if keyless[0] else {})),
+        second=OperatorPlan(**(made | other | (keys if keyless[1] else {}))),
     )
     return first._processed(frame, plan, output, f"row by row: {path}", second)
-
-
-def _no_key(row: Any) -> bool:
-    """The key of a stream without keys, as far as options are checked."""
-    return True
 
 
 def _check_keys(first: KeyedStream, second: KeyedStream) -> None:

@@ -173,7 +173,7 @@ class KeyedStream(PortingHints):
         self._keys = keys
 
     def __repr__(self) -> str:
-        keys = ", ".join(self._keys.columns) or "a function of the row"
+        keys = ", ".join(self._keys.columns) or self._keys.described
         return f"KeyedStream{columns_of(self._stream.to_df())} by {keys}"
 
     def process(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
 
@@ -12,14 +14,14 @@ from flinkish.spark.streams.chosen_keys import no_key
 __all__ = ["Explained", "columns_of", "details_of"]
 
 
-class Explained:
+class Explained(ABC):
     """A stream that explains itself, and why a query on it failed."""
 
     _paths: dict[str, list[str]]  # a line for each operator before it, and its details
 
+    @abstractmethod
     def to_df(self) -> DataFrame:
         """The rows as a DataFrame."""
-        raise NotImplementedError
 
     def explain(self, extended: bool = False) -> str:
         """How each operator runs, a line for each: row by row or by columns, and why.

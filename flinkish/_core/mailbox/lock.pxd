@@ -2,8 +2,8 @@
 #
 # Invariants (numbered on from those of mailbox.pxd):
 #   Q6  `exclusive` is the thread within run_exclusively, or 0; without the lock a thread may ask
-#       whether it is itself.  All others stay out of the lock's
-#       sections and wait for `turnstile` to move, without the GIL; `outside` counts them.
+#       whether it is itself.  All others stay out of the lock's sections and wait for `turnstile`
+#       to move, without the GIL; `outside` counts them.
 #   Q7  A forked child has the memory of a mailbox but none of the threads that use it, one of
 #       which may have been within the lock.  So it is turned away before it touches the lock:
 #       `generation` is that of the process that made the mailbox.

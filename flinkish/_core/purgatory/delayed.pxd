@@ -1,9 +1,9 @@
 # A delayed operation: completed once, by the thread that comes first.
 #
 # Invariants:
-#   D1  `completed` goes from False to True once, in `_claim`; others read it atomically.  The thread that does that, and no
-#       other, sees to it that `on_complete` runs: itself, or through the owner of the lock (L4 of
-#       purgatory/lock.pxd).
+#   D1  `completed` goes from False to True once, in `_claim`; others read it atomically.  The
+#       thread that does that, and no other, sees to it that `on_complete` runs: itself, or through
+#       the owner of the lock (L4 of purgatory/lock.pxd).
 #   D2  `try_complete`, `on_complete` and the watching of an operation run under its lock, so none
 #       runs beside another (Kafka: P.5).  One may call another: the lock is re-entrant.
 #   D3  Before `on_complete` runs the operation is in no watch list and in no timer.

@@ -60,8 +60,8 @@ class CallProgress:
         """The figures by name, of all calls that were given this.
 
         ``rows`` taken in, ``results`` given, rows that ``failed``, were ``dropped``, ``timed_out``
-        or ``saved`` by a ledger, attempts ``retried``, calls ``in_flight``, and as ``metrics.n``
-        each counter ``n`` that the function made.
+        or ``saved`` by a ledger, attempts ``retried``, rows ``in_flight`` (called for, or read
+        ahead to be next), and as ``metrics.n`` each counter ``n`` that the function made.
         """
         with self._lock:
             for name, written in self._place.files().items():

@@ -130,11 +130,12 @@ def map_again(table: StateTable) -> None:
 def test_a_table_is_not_closed_while_another_thread_works_on_it() -> None:
     tables = [StateTable(0)]
     rows = np.empty(KEYS, np.uint32)
+    keys = np.arange(KEYS)  # not in `work`: NumPy gives the GIL away while it fills an array
 
     def work() -> None:
         tables[0] = StateTable(0)
         with contextlib.suppress(RuntimeError):  # it may be closed before the work begins
-            tables[0].intern_ints(np.arange(KEYS), None, rows)
+            tables[0].intern_ints(keys, None, rows)
 
     is_refused(work, lambda: tables[0].close())
 

@@ -63,8 +63,8 @@ ctypedef fused Offset:
     int64_t
 
 # Describe a column by its two structs, which must outlive it.
-cdef int column_describe(Column* column, const ArrowSchema* schema,
-                         const ArrowArray* array) except -1
+cdef void column_describe(Column* column, const ArrowSchema* schema,
+                         const ArrowArray* array) noexcept nogil
 
 # Rows `start` to `stop` as Python objects, None for a null; any kind but AS_OTHER.
 # ValueError for a value that its Python type cannot hold, naming the row.

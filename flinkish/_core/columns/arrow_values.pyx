@@ -30,35 +30,40 @@ import_datetime()
 cdef object UTC = datetime.timezone.utc
 cdef object Decimal = decimal.Decimal
 
-cdef dict PLAIN_FORMATS = {
-    b"n": AS_NONE, b"b": AS_BOOL, b"c": AS_INT8, b"s": AS_INT16, b"i": AS_INT32, b"l": AS_INT64,
-    b"C": AS_UINT8, b"S": AS_UINT16, b"I": AS_UINT32, b"L": AS_UINT64, b"f": AS_FLOAT,
-    b"g": AS_DOUBLE, b"u": AS_STR, b"U": AS_LARGE_STR, b"z": AS_BYTES, b"Z": AS_LARGE_BYTES,
-    b"tdD": AS_DATE,
-}
-cdef dict PER_SECOND = {b"s": 1, b"m": 1000, b"u": 1000000, b"n": 1000000000}
+cdef Kind _kind_of(const ArrowType* found) noexcept nogil:
+    cdef int step = 3 if found.width == 8 else found.width >> 1   # 1, 2, 4 and 8 bytes
+    if found.layout == LAYOUT_NULL:
+        return AS_NONE
+    if found.layout == LAYOUT_BITS:
+        return AS_BOOL
+    if found.layout == LAYOUT_INT:
+        return <Kind>(AS_INT8 + step)
+    if found.layout == LAYOUT_UINT:
+        return <Kind>(AS_UINT8 + step)
+    if found.layout == LAYOUT_FLOAT:
+        return AS_FLOAT if found.width == 4 else AS_DOUBLE
+    if found.layout == LAYOUT_OFFSETS_32:
+        return AS_STR if found.flag else AS_BYTES
+    if found.layout == LAYOUT_OFFSETS_64:
+        return AS_LARGE_STR if found.flag else AS_LARGE_BYTES
+    if found.layout == LAYOUT_DAYS:
+        return AS_DATE
+    if found.layout == LAYOUT_EPOCH:
+        return AS_TIMESTAMP
+    if found.layout == LAYOUT_DECIMAL and found.width == 16:
+        return AS_DECIMAL
+    return AS_OTHER
 
 
-cdef int column_describe(Column* column, const ArrowSchema* schema, const ArrowArray* array) except -1:
-    cdef bytes form = schema.format
-    cdef list parts
+cdef void column_describe(Column* column, const ArrowSchema* schema,
+                          const ArrowArray* array) noexcept nogil:
+    cdef ArrowType found
+    arrow_type(schema, &found)
     column.array = array
-    column.kind = AS_OTHER
-    if schema.dictionary != NULL:
-        return 0
-    if form in PLAIN_FORMATS:
-        column.kind = PLAIN_FORMATS[form]
-    elif form.startswith(b"ts"):
-        column.kind = AS_TIMESTAMP
-        column.per_second = PER_SECOND[form[2:3]]
-        column.aware = len(form) > 4
-    elif form.startswith(b"d:"):
-        parts = form[2:].split(b",")
-        if len(parts) == 2 or parts[2] == b"128":
-            column.kind = AS_DECIMAL
-            column.scale = int(parts[1])
-    return 0
-
+    column.kind = AS_OTHER if schema.dictionary != NULL else _kind_of(&found)
+    column.per_second = found.detail
+    column.aware = found.flag
+    column.scale = <int>found.detail
 
 
 cdef inline void _put(list values, int64_t index, object value) noexcept:

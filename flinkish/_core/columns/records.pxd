@@ -6,6 +6,7 @@
 from libc.stdint cimport int64_t
 
 include "arrow_abi.pxd"
+include "arrow_types.pxd"
 include "arrow_values.pxd"
 
 cdef class RecordReader:

@@ -24,6 +24,7 @@ from libc.stdint cimport (
     uint64_t,
 )
 
+include "arrow_types.pyx"
 include "arrow_values.pyx"
 
 cdef extern from "Python.h":

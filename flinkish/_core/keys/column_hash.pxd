@@ -26,24 +26,6 @@ cdef enum KeyKind:
     KIND_NULL         # nothing but nulls
     KIND_WIDENED      # Integer where 32 bits hold the value, else Long
 
-# How the rows of an array lie in memory.
-cdef enum Layout:
-    LAYOUT_UNKNOWN
-    LAYOUT_NULL
-    LAYOUT_BITS           # a bit a boolean
-    LAYOUT_FLAGS          # a byte a boolean: format "?", ours, for NumPy
-    LAYOUT_INT
-    LAYOUT_UINT
-    LAYOUT_FLOAT
-    LAYOUT_OFFSETS_32     # strings and binary
-    LAYOUT_OFFSETS_64
-    LAYOUT_VIEWS
-    LAYOUT_FIXED
-    LAYOUT_DAYS
-    LAYOUT_EPOCH
-    LAYOUT_DECIMAL
-    LAYOUT_STRUCT
-
 # What a call came to.
 cdef enum HashStatus:
     HASH_OK

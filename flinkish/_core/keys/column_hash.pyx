@@ -5,10 +5,15 @@ from libc.stdint cimport (
     INT32_MAX, INT32_MIN, INT64_MAX,
     int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
 )
-from libc.stdlib cimport atoi, calloc, free, malloc
-from libc.string cimport memcpy, memset, strchr
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
 
-from flinkish._core.columns.records cimport ArrowArray, ArrowSchema, arrow_is_valid
+from flinkish._core.columns.records cimport (
+    LAYOUT_BITS, LAYOUT_DAYS, LAYOUT_DECIMAL, LAYOUT_EPOCH, LAYOUT_FIXED, LAYOUT_FLAGS,
+    LAYOUT_FLOAT, LAYOUT_INT, LAYOUT_NULL, LAYOUT_OFFSETS_32, LAYOUT_OFFSETS_64, LAYOUT_STRUCT,
+    LAYOUT_UINT, LAYOUT_UNKNOWN, LAYOUT_VIEWS, ArrowArray, ArrowSchema, ArrowType, arrow_is_valid,
+    arrow_type,
+)
 
 ctypedef fused integer:
     int8_t
@@ -25,90 +30,50 @@ ctypedef fused text_offset:
     int64_t
 
 
-cdef inline int describe(
-    ColumnType* out, int layout, int kind, int32_t width, int64_t detail
-) noexcept nogil:
-    out.layout, out.kind, out.width, out.detail = layout, kind, width, detail
-    return layout
+cdef int kind_of(const ArrowType* type) noexcept nogil:
+    """The KeyKind of a type that is not a dictionary."""
+    if type.layout == LAYOUT_INT:
+        return KIND_INT if type.width <= 4 else KIND_LONG
+    if type.layout == LAYOUT_UINT:
+        return KIND_INT if type.width < 4 else KIND_LONG
+    if type.layout in (LAYOUT_OFFSETS_32, LAYOUT_OFFSETS_64, LAYOUT_VIEWS):
+        return KIND_STR if type.flag else KIND_BYTES
+    if type.layout == LAYOUT_FIXED:
+        return KIND_BYTES
+    if type.layout == LAYOUT_FLOAT:
+        return KIND_FLOAT if type.width == 4 else KIND_DOUBLE
+    if type.layout == LAYOUT_BITS or type.layout == LAYOUT_FLAGS:
+        return KIND_BOOL
+    if type.layout == LAYOUT_NULL:
+        return KIND_NULL
+    if type.layout == LAYOUT_DAYS:
+        return KIND_DATE
+    if type.layout == LAYOUT_EPOCH:
+        return KIND_TIMESTAMP
+    if type.layout == LAYOUT_DECIMAL:
+        return KIND_DECIMAL
+    return KIND_TUPLE if type.layout == LAYOUT_STRUCT else KIND_ANY
 
 
-# One level of a type, by its Arrow format string.
-cdef int parse_format(const char* text, ColumnType* out) noexcept nogil:
-    cdef const char* integers = b"cCsSiIlL"
-    cdef const char* found
-    cdef char first = text[0], second = text[1] if text[0] else 0
-    cdef int place, bits = 128
-    if second == 0:
-        found = strchr(integers, first) if first else NULL
-        if found != NULL:
-            place = <int> (found - integers)
-            return describe(
-                out,
-                LAYOUT_UINT if place & 1 else LAYOUT_INT,
-                KIND_INT if place < 5 else KIND_LONG,
-                1 << (place >> 1),
-                0,
-            )
-        if first == b"u":
-            return describe(out, LAYOUT_OFFSETS_32, KIND_STR, 0, 0)
-        if first == b"U":
-            return describe(out, LAYOUT_OFFSETS_64, KIND_STR, 0, 0)
-        if first == b"z":
-            return describe(out, LAYOUT_OFFSETS_32, KIND_BYTES, 0, 0)
-        if first == b"Z":
-            return describe(out, LAYOUT_OFFSETS_64, KIND_BYTES, 0, 0)
-        if first == b"f":
-            return describe(out, LAYOUT_FLOAT, KIND_FLOAT, 4, 0)
-        if first == b"g":
-            return describe(out, LAYOUT_FLOAT, KIND_DOUBLE, 8, 0)
-        if first == b"b":
-            return describe(out, LAYOUT_BITS, KIND_BOOL, 0, 0)
-        if first == b"?":
-            return describe(out, LAYOUT_FLAGS, KIND_BOOL, 1, 0)
-        if first == b"n":
-            return describe(out, LAYOUT_NULL, KIND_NULL, 0, 0)
-    elif first == b"v" and second == b"u":
-        return describe(out, LAYOUT_VIEWS, KIND_STR, 16, 0)
-    elif first == b"v" and second == b"z":
-        return describe(out, LAYOUT_VIEWS, KIND_BYTES, 16, 0)
-    elif first == b"w" and second == b":":
-        return describe(out, LAYOUT_FIXED, KIND_BYTES, atoi(text + 2), 0)
-    elif first == b"t" and second == b"d" and text[2] == b"D":
-        return describe(out, LAYOUT_DAYS, KIND_DATE, 4, 0)
-    elif first == b"t" and second == b"s":
-        if text[2] == b"u":
-            return describe(out, LAYOUT_EPOCH, KIND_TIMESTAMP, 8, 1000000)
-        if text[2] == b"n":
-            return describe(out, LAYOUT_EPOCH, KIND_TIMESTAMP, 8, 1000000000)
-        if text[2] == b"m":
-            return describe(out, LAYOUT_EPOCH, KIND_TIMESTAMP, 8, 1000)
-        if text[2] == b"s":
-            return describe(out, LAYOUT_EPOCH, KIND_TIMESTAMP, 8, 1)
-    elif first == b"d" and second == b":":      # d:precision,scale[,bits]
-        found = strchr(text, b",")
-        if found != NULL:
-            place = atoi(found + 1)
-            found = strchr(found + 1, b",")
-            if found != NULL:
-                bits = atoi(found + 1)
-            return describe(out, LAYOUT_DECIMAL, KIND_DECIMAL, bits // 8, place)
-    elif first == b"+" and second == b"s":
-        return describe(out, LAYOUT_STRUCT, KIND_TUPLE, 0, 0)
-    return describe(out, LAYOUT_UNKNOWN, KIND_ANY, 0, 0)
+cdef inline int unknown(ColumnType* out) noexcept nogil:
+    out.layout, out.kind, out.width, out.detail = LAYOUT_UNKNOWN, KIND_ANY, 0, 0
+    return LAYOUT_UNKNOWN
 
 
 cdef int column_type(const ArrowSchema* schema, ColumnType* out) noexcept nogil:
     cdef ColumnType inner
+    cdef ArrowType own
     cdef int64_t i
+    arrow_type(schema, &own)
     if schema.dictionary != NULL:
-        parse_format(schema.format, &inner)
-        if inner.layout != LAYOUT_INT and inner.layout != LAYOUT_UINT:
-            return describe(out, LAYOUT_UNKNOWN, KIND_ANY, 0, 0)
+        if own.layout != LAYOUT_INT and own.layout != LAYOUT_UINT:
+            return unknown(out)
         return column_type(schema.dictionary, out)
     for i in range(schema.n_children):
         if column_type(schema.children[i], &inner) == LAYOUT_UNKNOWN:
-            return describe(out, LAYOUT_UNKNOWN, KIND_ANY, 0, 0)
-    return parse_format(schema.format, out)
+            return unknown(out)
+    out.layout, out.kind, out.width, out.detail = own.layout, kind_of(&own), own.width, own.detail
+    return own.layout
 
 
 cdef inline bint has_validity(const ArrowArray* array) noexcept nogil:
@@ -130,7 +95,7 @@ cdef bint column_may_have_nulls(
 
 
 # The dictionary index in `row` (offset counted in), which is not null.
-cdef int64_t index_at(const ColumnType* kind, const void* data, int64_t row) noexcept nogil:
+cdef int64_t index_at(const ArrowType* kind, const void* data, int64_t row) noexcept nogil:
     cdef bint signed_ = kind.layout == LAYOUT_INT
     if kind.width == 4:
         return (<const int32_t*> data)[row] if signed_ else (<const uint32_t*> data)[row]
@@ -147,7 +112,7 @@ cdef int column_mark_nulls(
 ) noexcept nogil:
     cdef int64_t first = array.offset + start, i, index
     cdef int status = HASH_OK
-    cdef ColumnType indices
+    cdef ArrowType indices
     cdef uint8_t* values
     if schema.format[0] == b"n":
         memset(mask, 1, rows)
@@ -170,7 +135,7 @@ cdef int column_mark_nulls(
         schema.dictionary, array.dictionary, 0, array.dictionary.length, values
     )
     if not status:
-        parse_format(schema.format, &indices)
+        arrow_type(schema, &indices)
         for i in range(rows):
             if not mask[i]:
                 index = index_at(&indices, array.buffers[1], first + i)
@@ -209,7 +174,7 @@ cdef int64_t hash_integers(
 
 
 cdef int hash_numbers(
-    const ColumnType* column, const void* data, int64_t first, int64_t rows, int kind,
+    const ArrowType* column, const void* data, int64_t first, int64_t rows, int kind,
     const uint8_t* mask, int32_t* codes, int64_t* bad
 ) noexcept nogil:
     cdef int64_t misfit
@@ -302,7 +267,7 @@ cdef int hash_dictionary(
     cdef int64_t size = dictionary.length, i, index
     cdef int32_t* values = <int32_t*> calloc(size + 1, sizeof(int32_t))
     cdef uint8_t* nulls = <uint8_t*> calloc(size + 1, 1)
-    cdef ColumnType indices
+    cdef ArrowType indices
     cdef int status = HASH_NO_MEMORY
     if values != NULL and nulls != NULL:
         status = column_mark_nulls(schema.dictionary, dictionary, 0, size, nulls)
@@ -310,7 +275,7 @@ cdef int hash_dictionary(
         status = column_hash(schema.dictionary, dictionary, 0, size, kind, nulls, values, bad)
         bad[0] = -1
     if not status:
-        parse_format(schema.format, &indices)
+        arrow_type(schema, &indices)
         for i in range(rows):
             if mask != NULL and mask[i]:
                 continue
@@ -360,12 +325,12 @@ cdef int column_hash(
     cdef int64_t first = array.offset + start, i, broken = -1
     cdef const void* data = array.buffers[1] if array.n_buffers > 1 else NULL
     cdef uint32_t words[8]
-    cdef ColumnType column
+    cdef ArrowType column
     if rows == 0:
         return HASH_OK
     if schema.dictionary != NULL:
         return hash_dictionary(schema, array, start, rows, kind, mask, codes, bad)
-    parse_format(schema.format, &column)
+    arrow_type(schema, &column)
     if column.layout == LAYOUT_INT or column.layout == LAYOUT_UINT:
         return hash_numbers(&column, data, first, rows, kind, mask, codes, bad)
     if column.layout == LAYOUT_OFFSETS_32:

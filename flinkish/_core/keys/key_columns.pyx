@@ -32,7 +32,7 @@ cdef str COLUMN_TYPES = (
     "structs and dictionaries of these"
 )
 
-# Arrow formats of NumPy's types; "?" is ours (column_hash.pxd).
+# Arrow formats of NumPy's types; "?" is ours (columns/arrow_types.pxd).
 cdef dict NUMPY_FORMATS = {
     "i1": b"c", "i2": b"s", "i4": b"i", "i8": b"l",
     "u1": b"C", "u2": b"S", "u4": b"I", "u8": b"L",

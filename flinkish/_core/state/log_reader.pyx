@@ -14,7 +14,7 @@ from flinkish._core.timers.timers cimport (
     Timer, Timers, timers_get, timers_insert_at, timers_remove_slot,
 )
 from flinkish._core.values.values cimport (
-    TAG_EMPTY, TAG_FLOAT, TAG_INT, TAG_PICKLE, TAG_SCOPED, value_fits,
+    PIECE_HEAD, TAG_EMPTY, TAG_FLOAT, TAG_INT, TAG_PICKLE, TAG_SCOPED, Piece, piece_at, value_fits,
 )
 
 
@@ -141,17 +141,14 @@ cdef int read_rows(Pass* state) noexcept nogil:
 
 cdef bint is_pair(uint32_t size, const char* data) noexcept nogil:
     """Whether bytes are a key and a namespace: two values and nothing after them."""
-    cdef uint32_t length
+    cdef Piece piece
     cdef int at
     for at in range(2):
-        if size < 5:
+        if not piece_at(data, size, &piece) or piece.tag == TAG_EMPTY or piece.tag == TAG_SCOPED \
+                or not value_fits(piece.tag, piece.size):
             return False
-        memcpy(&length, data + 1, 4)
-        if length > size - 5 or data[0] == TAG_EMPTY or data[0] == TAG_SCOPED \
-                or not value_fits(<uint8_t>data[0], length):
-            return False
-        data += 5 + length
-        size -= 5 + length
+        data += PIECE_HEAD + piece.size
+        size -= PIECE_HEAD + piece.size
     return size == 0
 
 

@@ -3,7 +3,7 @@
 """Timers of named services, within namespaces; described in ``named_timers.pxd``."""
 
 from flinkish._core.memory.segment cimport segment_raise
-from flinkish._core.state.keyed_state cimport Piece, pieces_of, same_piece, scoped_row
+from flinkish._core.state.keyed_state cimport pieces_of, same_piece, scoped_row
 from flinkish._core.state.table cimport (
     NO_ROW, Row, header_of, row_at, table_add_timer, table_group, table_poll_timer,
     table_remove_timer,
@@ -12,7 +12,7 @@ from flinkish._core.timers.timers cimport (
     Timer, timers_contains, timers_get, timers_header, timers_peek,
 )
 from flinkish._core.values.values cimport (
-    TAG_EMPTY, Encoded, bytes_of, decode_key, decode_namespace, encode_key,
+    TAG_EMPTY, Encoded, Piece, bytes_of, decode_key, decode_namespace, encode_key,
 )
 
 cdef int64_t NEVER = 0x7FFFFFFFFFFFFFFF

@@ -1,24 +1,20 @@
 # Rows of a key within a namespace, such as those of a key's windows.
 #
 # A row whose tag is TAG_SCOPED has two elements for its key, as a tuple has: the key and the
-# namespace, each a tag, a size (uint32) and bytes.  So the two are found from each other by what
+# namespace.  So the two are found from each other by what
 # they are called, without a pointer between them: the rows of a key may come and go.
 #
 # Statuses are 0 or an errno.
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint32_t
 
 from flinkish._core.state.table cimport Table
+from flinkish._core.values.values cimport Piece
 
 cdef enum:
     WINDOW_BYTES = 26           # of a namespace of two ints: a window of time
 
-cdef struct Piece:              # a key or a namespace; good until the table changes
-    uint8_t tag                 # TAG_EMPTY: there is none
-    uint32_t size
-    const char* data
-
-# Key and namespace of a row; a plain row has no namespace.
+# Key and namespace of a row, good until the table changes; a plain row has no namespace: TAG_EMPTY.
 cdef void pieces_of(Table* table, uint32_t row, Piece* key, Piece* namespace) noexcept nogil
 
 cdef bint same_piece(const Piece* left, const Piece* right) noexcept nogil

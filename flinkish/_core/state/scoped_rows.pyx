@@ -10,29 +10,12 @@ from flinkish._core.state.table cimport (
     table_find, table_intern_hashed, table_put_bytes,
 )
 from flinkish._core.values.values cimport (
-    TAG_EMPTY, TAG_INT, TAG_SCOPED, TAG_TUPLE, bytes_of, hash_bytes,
+    PIECE_HEAD, TAG_EMPTY, TAG_INT, TAG_SCOPED, TAG_TUPLE, bytes_of, hash_bytes, piece_at,
+    put_piece,
 )
 
 cdef enum:
     ON_STACK = 256
-
-
-cdef inline bint piece_at(const char* data, uint32_t left, Piece* out) noexcept nogil:
-    """The piece that begins at `data`, of which `left` bytes are left; 0 when it is cut short."""
-    if left < 5:
-        return 0
-    out.tag = <uint8_t>data[0]
-    memcpy(&out.size, data + 1, 4)
-    out.data = data + 5
-    return out.size <= left - 5
-
-
-cdef inline char* write_piece(char* at, uint8_t tag, uint32_t size, const char* data) noexcept nogil:
-    at[0] = <char>tag
-    memcpy(at + 1, &size, 4)
-    if size != 0:
-        memcpy(at + 5, data, size)
-    return at + 5 + size
 
 
 cdef void pieces_of(Table* table, uint32_t at, Piece* key, Piece* namespace) noexcept nogil:
@@ -54,9 +37,9 @@ cdef bint pieces_in(uint32_t size, const char* data, Piece* key, Piece* namespac
     cdef uint32_t before
     if not piece_at(data, size, key):
         return 0
-    before = 5 + key.size
+    before = PIECE_HEAD + key.size
     return piece_at(data + before, size - before, namespace) \
-        and before + 5 + namespace.size == size \
+        and before + PIECE_HEAD + namespace.size == size \
         and key.tag != TAG_EMPTY and namespace.tag != TAG_EMPTY
 
 
@@ -91,7 +74,7 @@ cdef int compose(Table* table, uint32_t at, const Piece* namespace, Name* out) n
         if held.tag != TAG_EMPTY and same_piece(&held, namespace):
             return 0
         out.tag = TAG_SCOPED
-        size = <uint64_t>10 + key.size + namespace.size
+        size = <uint64_t>2 * PIECE_HEAD + key.size + namespace.size
     out.data = out.small
     # The key is copied, since making a row may move what it lies in.
     if size > ON_STACK:
@@ -102,7 +85,7 @@ cdef int compose(Table* table, uint32_t at, const Piece* namespace, Name* out) n
             return -ENOMEM
     out.size = <uint32_t>size
     if out.tag == TAG_SCOPED:
-        write_piece(write_piece(out.data, key.tag, key.size, key.data),
+        put_piece(put_piece(out.data, key.tag, key.size, key.data),
                     namespace.tag, namespace.size, namespace.data)
     else:
         memcpy(out.data, key.data, key.size)
@@ -183,7 +166,7 @@ cdef bint rename_row(Table* table, uint32_t at, const Name* name, uint32_t hash,
 
 
 cdef void window_piece(int64_t start, int64_t end, char* space, Piece* out) noexcept nogil:
-    write_piece(write_piece(space, TAG_INT, 8, <const char*>&start), TAG_INT, 8, <const char*>&end)
+    put_piece(put_piece(space, TAG_INT, 8, <const char*>&start), TAG_INT, 8, <const char*>&end)
     out.tag = TAG_TUPLE
     out.size = WINDOW_BYTES
     out.data = space

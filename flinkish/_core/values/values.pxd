@@ -10,6 +10,7 @@ from libc.string cimport memcmp, memcpy
 from flinkish._core.memory.segment cimport Segment
 
 include "plain.pxd"
+include "pieces.pxd"
 
 cdef enum Tag:
     TAG_EMPTY = 0       # nothing is stored
@@ -24,10 +25,10 @@ cdef enum Tag:
     TAG_DATETIME = 9    # int64: microseconds since 1970 of a naive datetime
     TAG_INSTANT = 10    # int64: microseconds since 1970, UTC
     TAG_DECIMAL = 11    # its digits as text
-    TAG_TUPLE = 12      # elements in a row: tag, size (uint32), bytes
+    TAG_TUPLE = 12      # elements in a row, each a piece
     TAG_PICKLE = 13     # protocol 5
     TAG_CHAIN = 14      # not a value: a cell that heads a chain of entries
-    TAG_SCOPED = 15     # a key within a namespace: two elements like a tuple's
+    TAG_SCOPED = 15     # a key within a namespace: two pieces
 
 cdef struct Encoded:
     uint8_t tag

@@ -175,14 +175,15 @@ cdef object _encode_datetime(object key, Encoded* out):
 cdef bytes _encode_elements(tuple elements):
     cdef Encoded out
     cdef object owner
+    cdef bytes part
     cdef list parts = []
     Py_EnterRecursiveCall(b" in a key of tuples within tuples")
     try:
         for element in elements:
             owner = encode_key(element, &out)
-            parts.append(PyBytes_FromStringAndSize(<char*>&out.tag, 1))
-            parts.append(PyBytes_FromStringAndSize(<char*>&out.size, 4))
-            parts.append(PyBytes_FromStringAndSize(out.data, out.size))
+            part = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>PIECE_HEAD + out.size)
+            put_piece(PyBytes_AS_STRING(part), out.tag, out.size, out.data)
+            parts.append(part)
     finally:
         Py_LeaveRecursiveCall()
     return b"".join(parts)
@@ -239,17 +240,15 @@ cdef object _decode_rare(uint8_t tag, uint32_t size, const char* data):
 
 cdef tuple _decode_elements(uint32_t size, const char* data):
     cdef list elements = []
-    cdef uint32_t at = 0, length = 0
+    cdef uint32_t at = 0
+    cdef Piece piece
     Py_EnterRecursiveCall(b" in a stored tuple of tuples")
     try:
         while at < size:
-            if size - at < 5:
+            if not piece_at(data + at, size - at, &piece):
                 raise ValueError("a stored tuple is cut short")
-            memcpy(&length, data + at + 1, 4)
-            if size - at - 5 < length:
-                raise ValueError("a stored tuple is cut short")
-            elements.append(decode_value(<uint8_t>data[at], length, data + at + 5))
-            at += 5 + length
+            elements.append(decode_value(piece.tag, piece.size, piece.data))
+            at += PIECE_HEAD + piece.size
     finally:
         Py_LeaveRecursiveCall()
     return tuple(elements)

@@ -4,11 +4,11 @@
 
 from flinkish._core.memory.segment cimport segment_raise
 from flinkish._core.state.keyed_state cimport (
-    WINDOW_BYTES, Piece, pieces_of, scoped_row_of, window_of_row, window_piece,
+    WINDOW_BYTES, pieces_of, scoped_row_of, window_of_row, window_piece,
 )
 from flinkish._core.state.table cimport NO_ROW
 from flinkish._core.windows.time_window cimport TimeWindow, later, time_window, window_start
-from flinkish._core.values.values cimport Encoded, decode_value, encode_key
+from flinkish._core.values.values cimport Encoded, Piece, decode_value, encode_key
 
 include "values.pyx"
 include "contents.pyx"

@@ -35,8 +35,8 @@ from libc.string cimport memcpy
 from flinkish._core.values.civil cimport Civil, civil_of_days, days_of_civil, floor_div
 from flinkish._core.values.row cimport Row, row_names, row_of
 from flinkish._core.values.values cimport (
-    TAG_BOOL, TAG_BYTES, TAG_DATETIME, TAG_FLOAT, TAG_INSTANT, TAG_INT, TAG_NONE, TAG_STR,
-    TAG_TUPLE, decode_value, encode_value,
+    PIECE_HEAD, TAG_BOOL, TAG_BYTES, TAG_DATETIME, TAG_FLOAT, TAG_INSTANT, TAG_INT, TAG_NONE,
+    TAG_STR, TAG_TUPLE, decode_value, encode_value, put_piece_head,
 )
 
 cdef extern from "Python.h":
@@ -131,14 +131,13 @@ cdef class WindowValues:
         return 0
 
     cdef int put_field(self, object value) except -1:
-        cdef char[5] small
+        cdef char[PIECE_HEAD] small
         cdef Encoded other
         if self.put_common(value):
             return 0
         owner = encode_value(value, &other)
-        small[0] = <char>other.tag
-        memcpy(small + 1, &other.size, 4)
-        self.put(small, 5)
+        put_piece_head(small, other.tag, other.size)
+        self.put(small, PIECE_HEAD)
         return self.put(other.data, other.size)
 
     cdef bint put_list(self, list value) except -1:
@@ -180,9 +179,8 @@ cdef class WindowValues:
             if <size_t>length > LARGEST:
                 raise OverflowError(f"a string of {length} bytes is too large for a window")
             short_length = <uint32_t>length
-            small[0] = TAG_STR
-            memcpy(small + 1, &short_length, 4)
-            self.put(small, 5)
+            put_piece_head(small, TAG_STR, short_length)
+            self.put(small, PIECE_HEAD)
             self.put(text, length)
         elif value is True or value is False:
             small[0] = TAG_BOOL

@@ -10,7 +10,7 @@ and N+1 understand each other where they can.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
@@ -35,7 +35,8 @@ from flinkish.rpc.schema import ASK
 from flinkish.rpc.wire import encode_plain, wire_of
 
 if TYPE_CHECKING:
-    from flinkish.rpc.service import RpcService
+    from flinkish._core.rpc.future import Deadlines
+    from flinkish.rpc.transport import Transport
 
 __all__ = ["Remote"]
 
@@ -80,13 +81,38 @@ _replies = wire_of(OpenReply)
 _OPEN = Procedure("connect", "RpcService", 0, ASK, False, None, None, None, _replies.decode)
 
 
+class Host(Protocol):
+    """A service, as far as its remote half knows it."""
+
+    name: str
+    ask_timeout_ms: int
+    deadlines: Deadlines
+    captures: bool
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it takes no more calls."""
+
+    def transport(self) -> Transport:
+        """Its connections, opened if need be."""
+
+    def find(self, endpoint_id: str) -> Inbox:
+        """The endpoint that a name or a pattern means; RpcConnectionError without one."""
+
+    def endpoint_of(self, inbox: Inbox) -> Any:
+        """The endpoint of an inbox; RecipientUnreachableError when it has ended."""
+
+    def not_offered(self, inbox: Inbox, endpoint: object, gateway: str) -> HandshakeError:
+        """The error for a gateway that an endpoint does not implement."""
+
+
 class Remote:
     """The remote half of a service; handler of its connections.
 
     Threading: ``on_…`` and ``sink`` are called on the I/O thread, the rest by all.
     """
 
-    def __init__(self, service: RpcService) -> None:
+    def __init__(self, service: Host) -> None:
         self._service = service
         self._sessions: dict[Connection, Session] = {}
         self._held: dict[Session, int] = {}  # bytes of requests that the links of each hold

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from flinkish._core.rpc.calls import LocalPort
 from flinkish._core.rpc.future import Deadlines, RpcFuture
@@ -39,13 +39,11 @@ from flinkish.rpc.futures import completed, failed, uncancellable
 from flinkish.rpc.gateway import GatewayProxy, RpcGateway, gateways_of, proxy_of
 from flinkish.rpc.log_thread import LateLogger
 from flinkish.rpc.remote import Remote
+from flinkish.rpc.states import Endpoint
 from flinkish.rpc.statistics import RpcStatistics
 from flinkish.rpc.tls import TlsConfig
 from flinkish.rpc.transport import Transport
 from flinkish.time import SystemProcessingTimeService
-
-if TYPE_CHECKING:
-    from flinkish.rpc.endpoint import RpcEndpoint
 
 __all__ = ["RpcService"]
 
@@ -198,7 +196,7 @@ class RpcService:
     # --- endpoints
 
     def start_server(
-        self, endpoint: RpcEndpoint, endpoint_id: str, *, token: Any, own_thread: bool
+        self, endpoint: Endpoint, endpoint_id: str, *, token: Any, own_thread: bool
     ) -> Inbox:
         """Give an endpoint its inbox; what RpcEndpoint's constructor calls."""
         self._check_open()
@@ -214,7 +212,7 @@ class RpcService:
             inbox = self._inboxes[endpoint_id] = Inbox(queue, self, endpoint_id, endpoint, token)
         return inbox
 
-    def stop_server(self, endpoint: RpcEndpoint) -> RpcFuture[None]:
+    def stop_server(self, endpoint: Endpoint) -> RpcFuture[None]:
         """The same as the endpoint's ``close_async``."""
         return endpoint.close_async()
 

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Protocol
 
+from flinkish._core.rpc.future import RpcFuture
 from flinkish.common.errors import RpcInvalidStateError
 
-__all__ = ["Control", "EndpointState", "next_state"]
+__all__ = ["Control", "Endpoint", "EndpointState", "next_state"]
+
+
+class Endpoint(Protocol):
+    """An `RpcEndpoint`, as far as its service knows it."""
+
+    def close_async(self) -> RpcFuture[None]:
+        """Have it stop."""
 
 
 class EndpointState(IntEnum):

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
 
-from flinkish.rpc import TlsConfig
+from flinkish.spark.control_plane.address import PlaneAddress
 from flinkish.spark.control_plane.attempts import Attempt
+from flinkish.spark.control_plane.settings import Settings
 from flinkish.spark.control_plane.task import TaskPlane
-from flinkish.spark.control_plane.worker import Settings, WorkerPlane
+from flinkish.spark.control_plane.worker import WorkerPlane
 
 __all__ = ["PlaneHandle"]
 
 
 @dataclass(frozen=True)
-class PlaneHandle:
-    """All that a worker needs to reach a plane.  It carries keys: it is for workers alone.
+class PlaneHandle(PlaneAddress):
+    """The plane for those that work with it.
 
     Nothing is opened before `task` or `worker` is called; each process connects by itself.
     """
-
-    plane: str
-    address: str
-    interval_ms: int
-    timeout_ms: int
-    secret: str = field(repr=False)
-    tls: TlsConfig | Literal["plaintext"] | None = field(repr=False, default=None)
 
     def worker(self) -> WorkerPlane:
         """This process as a worker."""

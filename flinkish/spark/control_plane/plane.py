@@ -30,7 +30,7 @@ from flinkish.spark.control_plane.messages import CANCEL, DRAIN
 from flinkish.spark.control_plane.task import TaskPlane
 from flinkish.spark.control_plane.worker import WorkerPlane
 from flinkish.spark.services import CONNECT_MS, end
-from flinkish.spark.session import context_of, driver_host
+from flinkish.spark.session import context_of, driver_host, speculates
 
 __all__ = ["ControlPlane"]
 
@@ -82,7 +82,8 @@ class ControlPlane:
             connect_timeout=CONNECT_MS,
         )
         self._listeners: list[Callable[[str], object]] = []
-        ledger = PlaneLedger(timeout, speculation=_speculates(spark))
+        session = SparkSession.getActiveSession() if spark is None else spark
+        ledger = PlaneLedger(timeout, speculation=speculates(session))
         self._endpoint = PlaneEndpoint(self.service, ledger, interval, self._worker_lost)
         self._endpoint.start()
         self._handle = PlaneHandle(
@@ -251,17 +252,6 @@ def _run_of(query: Any) -> str | None:
 def _finished(query: Any) -> int:
     progress = query.lastProgress
     return -1 if progress is None else int(progress["batchId"])
-
-
-def _speculates(spark: SparkSession | None) -> bool:
-    """Whether Spark may run attempts of a task side by side."""
-    session = SparkSession.getActiveSession() if spark is None else spark
-    if session is None:
-        return False
-    context = context_of(session)
-    # A session of Spark Connect shows the settings that its server was started with.
-    conf = session.conf if context is None else context.getConf()
-    return str(conf.get("spark.speculation", "false")).lower() == "true"
 
 
 def _host_of(spark: SparkSession | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -13,15 +13,28 @@ from flinkish.common.errors import CancelTaskError, FencingTokenError, RpcConnec
 from flinkish.rpc import FencedRpcGateway, RpcGateway
 from flinkish.spark.control_plane.attempts import Attempt
 from flinkish.spark.control_plane.messages import CANCEL, DRAIN, REFUSED, TaskReport, Verdict
-
-if TYPE_CHECKING:
-    from flinkish.spark.control_plane.worker import Settings, WorkerPlane
+from flinkish.spark.control_plane.settings import Settings
 
 __all__ = ["TaskPlane"]
 
 _LOG = logging.getLogger("flinkish.spark.control_plane")
 
 Proxy = TypeVar("Proxy", bound=RpcGateway)
+
+
+class Worker(Protocol):
+    """A worker, as far as its tasks know it: a `WorkerPlane`."""
+
+    settings: Settings
+
+    def connect(self, endpoint_id: str, gateway: type[Proxy], fencing_token: Any = None) -> Proxy:
+        """A gateway to an endpoint of the driver."""
+
+    def enter(self, task: TaskPlane) -> None:
+        """A task begins."""
+
+    def leave(self, task: TaskPlane, *, well: bool) -> None:
+        """A task has ended."""
 
 
 class TaskPlane:
@@ -35,7 +48,7 @@ class TaskPlane:
     Complexity: `check` and `count` send nothing and cost about 0.1 us.
     """
 
-    def __init__(self, plane: WorkerPlane, attempt: Attempt) -> None:
+    def __init__(self, plane: Worker, attempt: Attempt) -> None:
         self.attempt = attempt
         self.draining = False
         self._plane = plane

@@ -21,9 +21,8 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from flinkish.common.errors import (
     ConnectionLostError,
@@ -33,6 +32,7 @@ from flinkish.common.errors import (
     RpcTimeoutError,
 )
 from flinkish.rpc import RpcAddress, RpcEndpoint, RpcGateway, RpcService
+from flinkish.spark.control_plane.address import PlaneAddress
 from flinkish.spark.control_plane.attempts import Attempt, current_attempt
 from flinkish.spark.control_plane.messages import (
     WATCH_MS,
@@ -43,44 +43,16 @@ from flinkish.spark.control_plane.messages import (
     WorkerGateway,
     WorkerIdentity,
 )
+from flinkish.spark.control_plane.settings import Settings
 from flinkish.spark.control_plane.task import TaskPlane
 from flinkish.spark.services import CONNECT_MS
 
-if TYPE_CHECKING:
-    from flinkish.spark.control_plane.handle import PlaneHandle
-
-__all__ = ["Settings", "WorkerPlane"]
+__all__ = ["WorkerPlane"]
 
 _LOG = logging.getLogger("flinkish.spark.control_plane")
 _AGAIN_S = 0.05  # between tries to reach a driver whose connection was lost
 
 Proxy = TypeVar("Proxy", bound=RpcGateway)
-
-
-class Settings(Mapping[str, Any]):
-    """The driver's settings as last heard of; reading one asks nobody."""
-
-    def __init__(self) -> None:
-        self.version = 0
-        self._values: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        return self._values[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """The setting, or ``default`` if the driver never set it."""
-        return self._values.get(name, default)
-
-    def hear(self, version: int, values: dict[str, Any]) -> None:
-        """Newer settings take the place of all."""
-        if version > self.version:
-            self._values, self.version = values, version
 
 
 class WorkerEndpoint(RpcEndpoint, WorkerGateway):
@@ -124,11 +96,11 @@ class WorkerPlane:
     Threading: safe from any thread.
     """
 
-    def __init__(self, handle: PlaneHandle) -> None:
+    def __init__(self, address: PlaneAddress) -> None:
         self.worker = f"worker-{os.getpid()}-{secrets.token_hex(4)}"
         self.settings = Settings()
         self.given_up = False
-        self._handle = handle
+        self._driver = address
         self._identity = WorkerIdentity(self.worker, socket.gethostname(), os.getpid())
         self._tasks: list[TaskPlane] = []
         self._lock = threading.Lock()
@@ -137,29 +109,29 @@ class WorkerPlane:
         self._watching = False
         self.service = RpcService(
             self.worker,
-            secret=handle.secret,
-            tls=handle.tls,
-            ask_timeout=handle.timeout_ms,
+            secret=address.secret,
+            tls=address.tls,
+            ask_timeout=address.timeout_ms,
             connect_timeout=CONNECT_MS,
         )
         try:
-            connecting: Any = self.service.connect(handle.address, PlaneGateway)
+            connecting: Any = self.service.connect(address.address, PlaneGateway)
             self._gateway = connecting.result(CONNECT_MS / 1000)
         except Exception as error:
             self.service.close_async()
-            raise RpcConnectionError(_unreachable(handle.address, error)) from error
-        self._beats: Any = self._gateway.with_timeout(handle.timeout_ms // 2)  # for two (W4)
-        WorkerEndpoint(self, handle.interval_ms).start()
+            raise RpcConnectionError(_unreachable(address.address, error)) from error
+        self._beats: Any = self._gateway.with_timeout(address.timeout_ms // 2)  # for two (W4)
+        WorkerEndpoint(self, address.interval_ms).start()
         atexit.register(self.service.close_async)
 
     @classmethod
-    def current(cls, handle: PlaneHandle) -> WorkerPlane:
+    def current(cls, address: PlaneAddress) -> WorkerPlane:
         """That of this process, connected; RpcConnectionError if the driver cannot be reached."""
-        key = os.getpid(), handle.plane
+        key = os.getpid(), address.plane
         with _planes_lock:
             plane = _planes.get(key)
             if plane is None or plane.given_up:
-                plane = _planes[key] = cls(handle)
+                plane = _planes[key] = cls(address)
             return plane
 
     def task(self, operator: str, attempt: Attempt | None = None) -> TaskPlane:
@@ -168,7 +140,7 @@ class WorkerPlane:
 
     def connect(self, endpoint_id: str, gateway: type[Proxy], fencing_token: Any = None) -> Proxy:
         """A gateway to an endpoint that the driver runs on the plane's service."""
-        driver = RpcAddress.parse(self._handle.address).service
+        driver = RpcAddress.parse(self._driver.address).service
         address = f"{driver}/user/rpc/{endpoint_id}"
         return self.service.connect(address, gateway, fencing_token).result(CONNECT_MS / 1000)
 
@@ -231,7 +203,7 @@ class WorkerPlane:
 
     def _sync(self, ended: tuple[TaskPlane, bool] | None) -> None:
         """Beat until there is an answer, for as long as the driver may be silent."""
-        until = time.monotonic() + self._handle.timeout_ms / 1000
+        until = time.monotonic() + self._driver.timeout_ms / 1000
         over = False
         while True:
             try:
@@ -239,9 +211,9 @@ class WorkerPlane:
                 return
             except (RecipientUnreachableError, RpcConnectionError, RpcTimeoutError) as error:
                 if self.given_up or over:
-                    raise RpcConnectionError(_unreachable(self._handle.address, error)) from error
+                    raise RpcConnectionError(_unreachable(self._driver.address, error)) from error
             except RpcError as error:
-                raise RpcConnectionError(_unreachable(self._handle.address, error)) from error
+                raise RpcConnectionError(_unreachable(self._driver.address, error)) from error
             over = time.monotonic() + _AGAIN_S > until  # the next one is the last
             time.sleep(_AGAIN_S)
 
@@ -273,7 +245,7 @@ class WorkerPlane:
         now_s = time.monotonic()
         self._missed_s = min(self._missed_s, now_s)
         silence_s = now_s - self._heard_s
-        if sent_s >= self._missed_s and silence_s * 1000 >= self._handle.timeout_ms:
+        if sent_s >= self._missed_s and silence_s * 1000 >= self._driver.timeout_ms:
             self.give_up(f"it is silent for {silence_s:.1f} s ({error})")
 
     def give_up(self, reason: str) -> None:
@@ -281,11 +253,11 @@ class WorkerPlane:
         if self.given_up:
             return
         self.given_up = True
-        _LOG.info("the control plane at %s is gone: %s", self._handle.address, reason)
+        _LOG.info("the control plane at %s is gone: %s", self._driver.address, reason)
         with self._lock:
             tasks = list(self._tasks)
         for task in tasks:
-            task.lose(f"the driver's control plane at {self._handle.address} is gone: {reason}")
+            task.lose(f"the driver's control plane at {self._driver.address} is gone: {reason}")
         self.service.close_async()
         atexit.unregister(self.service.close_async)
 

@@ -103,12 +103,12 @@ def test_a_worker_that_stood_still_itself_goes_on(plane: ControlPlane) -> None:
     with replace(plane.handle(), interval_ms=HOUR_MS).worker().task("map", FIRST) as task:
         worker = task._plane
         sent_s = time.monotonic()
-        worker._heard_s -= worker._handle.timeout_ms / 1000  # so long did it sleep
+        worker._heard_s -= worker._driver.timeout_ms / 1000  # so long did it sleep
         for _ in range(3):
             worker._miss(RpcTimeoutError("it is late"), sent_s)
         assert not task.stopped
         worker.beat().result(SOON)
-        worker._heard_s -= worker._handle.timeout_ms / 1000
+        worker._heard_s -= worker._driver.timeout_ms / 1000
         worker._miss(RpcTimeoutError("it is late"), time.monotonic())
         assert not task.stopped, "an answer has come meanwhile"
     worker.close()

@@ -184,7 +184,7 @@ def test_windows_look_before_each_block_of_rows(
         return a
 
     definition = WindowDefinition.of(TumblingEventTimeWindows.of(100_000)).with_reduce(fold)
-    operator = plan(None, SCHEMA, tmp_path, max_parallelism=1, window=definition)
+    operator = plan(definition, SCHEMA, tmp_path, max_parallelism=1)
     with pytest.raises(CancelTaskError):
         FakeSpark().batch(attached(worker, operator), rows(3 * BLOCK, keys=1), 0)
     assert cancel.calls == BLOCK - 1

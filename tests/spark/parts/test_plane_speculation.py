@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flinkish.spark.control_plane import plane as plane_module
 from flinkish.spark.control_plane.counting import CounterLedger
 from flinkish.spark.control_plane.fences import Fences
 from flinkish.spark.control_plane.ledger import PlaneLedger
 from flinkish.spark.control_plane.messages import CANCEL, DRAIN, GO
+from flinkish.spark.session import speculates
 from tests.spark.parts.test_plane_ledger import FIRST, attempt, batch, beat, counts, kinds, reason
 
 SECOND = attempt(number=1, task=105)
@@ -118,7 +118,7 @@ def test_the_driver_reads_what_spark_is_set_to(said: str, found: bool) -> None:
             return {"spark.speculation": said}
 
     session: Any = type("Session", (), {"sparkContext": Context()})()
-    assert plane_module._speculates(session) is found
+    assert speculates(session) is found
     connect: Any = type("RemoteSession", (), {"conf": Context().getConf()})()
-    assert plane_module._speculates(connect) is found
-    assert not plane_module._speculates(type("RemoteSession", (), {"conf": {}})())  # type: ignore[arg-type]
+    assert speculates(connect) is found
+    assert not speculates(type("RemoteSession", (), {"conf": {}})())  # type: ignore[arg-type]

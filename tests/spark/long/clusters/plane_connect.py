@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 import flinkish.spark as fs
 from flinkish.common.errors import UnsupportedOperationError
-from flinkish.spark.control_plane.plane import _speculates
+from flinkish.spark.session import speculates
 from tests.spark.plane_functions import counting
 from tests.spark.sessions import session
 
@@ -34,7 +34,7 @@ def main(work: Path) -> None:
     with fs.ControlPlane(spark, host="127.0.0.1", heartbeat_interval=50) as plane:
         frame = spark.range(0, 20, 1, 2)
         found["count"] = frame.mapInArrow(counting(plane), frame.schema).count()  # type: ignore[assignment]
-        found["speculates"] = _speculates(spark)  # type: ignore[assignment]
+        found["speculates"] = speculates(spark)  # type: ignore[assignment]
         found["counters"] = plane.counters()["counting"]  # type: ignore[assignment]
     (work / "found.json").write_text(json.dumps(found))
     spark.stop()

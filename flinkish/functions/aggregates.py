@@ -29,6 +29,7 @@ __all__ = [
     "Max",
     "Min",
     "Sum",
+    "described_aggregates",
 ]
 
 B = TypeVar("B", bound="BuiltInAggregate")
@@ -279,6 +280,14 @@ class DistinctCount(BuiltInAggregate):
         """The values of both."""
         acc_a |= acc_b
         return acc_a
+
+
+def described_aggregates(aggregates: Sequence[BuiltInAggregate]) -> list[str]:
+    """Aggregates in words that checkpoints keep: without the names of results, which may change."""
+    return [
+        type(one).__name__ + ("()" if one.column is None else f"({one.column!r})")
+        for one in aggregates
+    ]
 
 
 class BuiltInAggregates(AggregateFunction):

@@ -1,54 +1,79 @@
-"""Rows of keys that come as a column: no Python call a row."""
+"""Rows of keys that come as a column, and columns of the keys of rows: no Python call a row."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from flinkish._core.columns.records import RecordReader
+from flinkish._core.state.key_rows import gather_keys
 from flinkish._core.state.table import StateTable
-from flinkish.common.errors import IllegalArgumentError
-from flinkish.operators.base import OperatorEnvironment
-from flinkish.time.key_groups import KeyGroupRange, assign_to_key_groups
 
-__all__ = ["intern_column"]
+__all__ = ["columns_of_keys", "normalized_column", "rows_of_column", "text_buffers"]
 
 
-def intern_column(
+def rows_of_column(
     table: StateTable,
-    keys: Any,
-    rows: npt.NDArray[np.uint32],
-    environment: OperatorEnvironment,
-    key_groups: KeyGroupRange,
-) -> list[Any] | None:
-    """Write the row of each key of an array to ``rows``; None when that was done.
+    column: pa.Array,
+    groups: npt.NDArray[np.int32] | None = None,
+    *,
+    packed: bool = False,
+) -> npt.NDArray[np.uint32]:
+    """The table's rows of a column of keys without nulls; of encoded ones when ``packed``.
 
-    A list of the keys when there is no quick way for them.
+    ``groups`` are their key groups, for a table of several; rows of new keys are made.
     """
-    is_int = isinstance(keys, np.ndarray) and keys.ndim == 1 and keys.dtype.kind == "i"
-    is_text = isinstance(keys, pa.StringArray) and keys.null_count == 0
-    if not is_int and not is_text:
-        return list(keys.to_pylist()) if isinstance(keys, pa.Array) else _as_list(keys)
-    if is_int and environment.key_type is None and len(keys) and keys.min() < 0:
-        # Alone, an untyped negative int is hashed by its size, in a column by the column's type.
-        return _as_list(keys)
-    groups = assign_to_key_groups(keys, environment.max_parallelism, environment.key_type)
-    if len(groups) and not (groups.min() in key_groups and groups.max() in key_groups):
-        at = next(i for i, group in enumerate(groups.tolist()) if group not in key_groups)
-        raise IllegalArgumentError(
-            f"the key {keys[at]!r} belongs to key group {groups[at]}, and this subtask has the "
-            f"key groups {key_groups}: send the element to the subtask of its key"
-        )
-    if is_int:
-        table.intern_ints(np.ascontiguousarray(keys, np.int64), groups, rows)
-        return None
-    _, offsets, data = keys.buffers()
-    ends = np.frombuffer(offsets, np.int32)[keys.offset : keys.offset + len(keys) + 1]
-    table.intern_strings(ends, np.frombuffer(data or b"", np.uint8), groups, rows)
-    return None
+    rows = np.empty(len(column), np.uint32)
+    if pa.types.is_integer(column.type) and column.type != pa.uint64():
+        table.intern_ints(column.cast(pa.int64()).to_numpy(), groups, rows)
+    elif packed:
+        table.intern_packed(*text_buffers(column, pa.binary()), groups, rows)
+    elif pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        table.intern_strings(*text_buffers(column, pa.string()), groups, rows)
+    else:
+        keys = RecordReader([normalized_column(column)], ("key",)).values(0)
+        table.intern_objects(keys, groups, rows)
+    return rows
 
 
-def _as_list(keys: Any) -> list[Any]:
-    return list(keys.tolist()) if isinstance(keys, np.ndarray) else list(keys)
+def columns_of_keys(
+    table: StateTable, rows: npt.NDArray[np.uint32], kinds: Sequence[pa.DataType]
+) -> list[pa.Array]:
+    """The keys of rows as columns of these types: a key of several is a tuple."""
+    if len(kinds) == 1 and pa.types.is_integer(kinds[0]):
+        data = gather_keys(table, rows)[2]
+        return [pa.array(data.view(np.int64)).cast(kinds[0])]
+    if len(kinds) == 1 and pa.types.is_string(kinds[0]):
+        _, offsets, data = gather_keys(table, rows)
+        return [pa.StringArray.from_buffers(len(rows), pa.py_buffer(offsets), pa.py_buffer(data))]
+    # Each key once: a batch fires many windows of few.
+    different, places = np.unique(rows, return_inverse=True)
+    keys: list[Any] = [table.key_of(row) for row in different.tolist()]
+    parts = [keys] if len(kinds) == 1 else list(zip(*keys, strict=True))
+    return [
+        pa.array(part, kind).take(pa.array(places)) for part, kind in zip(parts, kinds, strict=True)
+    ]
+
+
+def normalized_column(column: pa.Array) -> pa.Array:
+    """A column of keys with 0.0 for -0.0; see `flinkish.common.keys`."""
+    if not pa.types.is_floating(column.type):
+        return column
+    # -0.0 + 0.0 is 0.0, and nothing else changes.
+    return pc.add(column, pa.scalar(0.0, column.type))
+
+
+def text_buffers(
+    column: pa.Array, kind: pa.DataType
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
+    """Offsets and bytes of an array of text or binary without nulls."""
+    if column.type != kind:
+        column = column.cast(kind)
+    _, offsets, data = column.buffers()
+    view = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
+    return view, np.frombuffer(data, np.uint8) if data else np.empty(0, np.uint8)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from flinkish._core.state.key_rows import find_rows, forget_empty_rows, use_key
 from flinkish._core.state.table import StateTable
@@ -21,13 +22,14 @@ from flinkish.common.errors import (
 )
 from flinkish.common.keys import MAY_HOLD_ZERO, normalized_key
 from flinkish.operators.base import LifeCycle, OperatorEnvironment, Output, StreamOperator
-from flinkish.operators.key_columns import intern_column
+from flinkish.operators.key_columns import rows_of_column
 from flinkish.operators.runtime_context import KeyedRuntimeContext, TaskRuntimeContext
 from flinkish.operators.snapshot import OperatorSnapshot, SnapshotPart
 from flinkish.state.backend import KeyedStateBackend
 from flinkish.time.key_groups import (
     KeyGroupRange,
     assign_to_key_group,
+    assign_to_key_groups,
     compute_key_group_range_for_operator_index,
     floor_key_type,
 )
@@ -123,12 +125,12 @@ class KeyedOperator(StreamOperator):
             keys = [select(value) for value in values]
         if len(keys) != len(values):
             raise IllegalArgumentError(f"{len(values)} values came with {len(keys)} keys")
-        rows = np.empty(len(keys), np.uint32)
         if not isinstance(keys, list):
-            rest = intern_column(self.table, keys, rows, self.environment, self.key_groups)
-            if rest is None:
-                return rows
-            keys = rest
+            found = self._rows_of_array(keys)
+            if found is not None:
+                return found
+            keys = keys.to_pylist() if isinstance(keys, pa.Array) else list(keys)
+        rows = np.empty(len(keys), np.uint32)
         if not MAY_HOLD_ZERO.isdisjoint(map(type, keys)):
             keys = [normalized_key(key) for key in keys]
         try:
@@ -144,6 +146,26 @@ class KeyedOperator(StreamOperator):
             self.table.intern_objects(new, np.array(groups, np.int32), made)
             rows[unknown] = made
         return rows
+
+    def _rows_of_array(self, keys: Any) -> npt.NDArray[np.uint32] | None:
+        """The rows of an array of keys; None when there is no quick way for them."""
+        environment = self.environment
+        is_int = isinstance(keys, np.ndarray) and keys.ndim == 1 and keys.dtype.kind == "i"
+        is_text = isinstance(keys, pa.StringArray) and keys.null_count == 0
+        if not is_int and not is_text:
+            return None
+        if is_int and environment.key_type is None and len(keys) and keys.min() < 0:
+            # Alone, an untyped negative int is hashed by its size, in a column by the column's.
+            return None
+        groups = assign_to_key_groups(keys, environment.max_parallelism, environment.key_type)
+        held = self.key_groups
+        if len(groups) and not (groups.min() in held and groups.max() in held):
+            at = next(i for i, group in enumerate(groups.tolist()) if group not in held)
+            raise IllegalArgumentError(
+                f"the key {keys[at]!r} belongs to key group {groups[at]}, and this subtask has the "
+                f"key groups {held}: send the element to the subtask of its key"
+            )
+        return rows_of_column(self.table, pa.array(keys) if is_int else keys, groups)
 
     def _forget_keys(self) -> None:
         """Forget keys that hold nothing, when there are twice as many as were left last time.

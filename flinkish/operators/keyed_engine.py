@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,9 +13,11 @@ from flinkish.common.elements import StreamRecord, Watermark
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
 from flinkish.common.notes import add_note, dated
 from flinkish.operators.base import LifeCycle, OperatorEnvironment, Output
+from flinkish.operators.definition import EnginePlace, KeyedDefinition
 from flinkish.operators.keyed import KeyedOperator
 from flinkish.operators.opened import OpenedFunctions
 from flinkish.operators.outputs import emit_taken
+from flinkish.operators.runtime_context import KeyedRuntimeContext
 from flinkish.time.internal_timer_service import ProcessingTimeHead, merge_services
 
 __all__ = ["KeyedEngineOperator"]
@@ -30,7 +31,7 @@ _NO_CLOCK = (
 class KeyedEngineOperator(KeyedOperator):
     """An operator whose elements and timers go through a compiled loop, `engine`.
 
-    Subclasses make the loop, name the functions that it calls and the timer service.
+    Its definition makes the loop, names the functions that it calls and the timer service.
 
     What a function raises leaves the operator as it is, with a note that names function, method
     and key.
@@ -41,17 +42,12 @@ class KeyedEngineOperator(KeyedOperator):
 
     engine: KeyedProcess
 
-    @abstractmethod
-    def _make_engine(self, timers: KeyedTimerService) -> KeyedProcess:
-        """The loop over ``self.table``, with these timers."""
+    def __init__(self, definition: KeyedDefinition) -> None:
+        super().__init__()
+        self.definition = definition
 
-    @abstractmethod
-    def _functions(self) -> Sequence[Any]:
-        """The functions that open and close with the operator; the first one names it."""
-
-    # What an error is said to come from.
-    _on_element = "process_element"
-    _on_time = "on_timer"
+    def _services(self) -> dict[str, str]:
+        return self.definition.services()
 
     def setup(self, output: Output, environment: OperatorEnvironment | None = None) -> None:
         """Say where elements go and what surrounds the operator."""
@@ -63,7 +59,13 @@ class KeyedEngineOperator(KeyedOperator):
         timers = KeyedTimerService(
             self.table, 0, self._move_head, _NO_CLOCK if clock is None else None
         )
-        self.engine = self._make_engine(timers)
+        if self.definition.of_key:
+            self.runtime_context = KeyedRuntimeContext(
+                self.backend, of_key=True, **environment.context_settings()
+            )
+        groups = range(self.key_groups.start_key_group, self.key_groups.end_key_group + 1)
+        place = EnginePlace(self.backend, timers, self.runtime_context, groups=groups)
+        self.engine = self.definition.make_engine(place)
         if clock is not None:
             self._head = ProcessingTimeHead(
                 clock, self.engine.next_processing_timer, self._on_processing_time
@@ -84,7 +86,7 @@ class KeyedEngineOperator(KeyedOperator):
         merge_services(self._services(), self._restored_services)
         self.table.processing_time = self._clock()
         try:
-            self._opened.open(self._functions(), self.runtime_context)
+            self._opened.open(self.definition.functions, self.runtime_context)
         except Exception as error:
             self._explain(error, "open", self._opened.at)
             raise
@@ -103,7 +105,7 @@ class KeyedEngineOperator(KeyedOperator):
         try:
             self.engine.process(record.value, record.timestamp)
         except Exception as error:
-            self._explain(error, self._on_element)
+            self._explain(error, self._on_element())
             self._emit()
             raise
         table.clear_current_key()
@@ -127,7 +129,7 @@ class KeyedEngineOperator(KeyedOperator):
         rows = self.rows_of(values, keys)
         times = None if timestamps is None else _milliseconds(timestamps, len(values))
         self.table.processing_time = self._clock()
-        self._run(self._on_element, self.engine.process_batch, list(values), rows, times)
+        self._run(self._on_element(), self.engine.process_batch, list(values), rows, times)
 
     # --- time
 
@@ -166,7 +168,7 @@ class KeyedEngineOperator(KeyedOperator):
         if is_cancelled is not None and is_cancelled():
             return False
         stop = _either(is_cancelled, should_stop)
-        done: bool = self._run(self._on_time, advance, timestamp, stop)
+        done: bool = self._run(self.definition.on_time, advance, timestamp, stop)
         return done
 
     def _move_head(self, timestamp: int) -> None:
@@ -192,12 +194,16 @@ class KeyedEngineOperator(KeyedOperator):
             emit_taken(self.output, *self.engine.take_output())
 
     def _explain(self, error: Exception, method: str, function: Any = None) -> None:
-        named = self._functions()[0] if function is None else function
-        where = f"raised in {type(named).__name__}.{method}"
+        name = self.definition.name if function is None else type(function).__name__
+        where = f"raised in {name}.{method}"
         if method != "open":
             where += f" for {self._whose_element()},"
             self.table.clear_current_key()
         add_note(error, f"{where} of task {self.runtime_context.get_task_name_with_subtasks()}")
+
+    def _on_element(self) -> str:
+        """The method of the function that is called with elements of the current input."""
+        return self.definition.method_of(self.engine.input)
 
     def _whose_element(self) -> str:
         """Key and timestamp of what the loop was at, for messages."""

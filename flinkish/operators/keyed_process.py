@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-from flinkish._core.operators.keyed_process import (
-    KeyedProcess,
-    KeyedTimerService,
-)
 from flinkish.common.methods import require_methods
-from flinkish.common.output_tag import OutputTag
 from flinkish.functions.base import ReduceFunction
 from flinkish.functions.process import KeyedProcessFunction
 from flinkish.operators.grouped_reduce import GroupedReduce
 from flinkish.operators.keyed_engine import KeyedEngineOperator
-from flinkish.time.domain import TimeDomain
-from flinkish.time.namespaces import VOID_NAMESPACE
+from flinkish.operators.process_definitions import ProcessDefinition
 
 __all__ = ["KeyedProcessOperator", "StreamGroupedReduceOperator"]
 
@@ -32,30 +23,13 @@ class KeyedProcessOperator(KeyedEngineOperator):
     """
 
     def __init__(self, function: KeyedProcessFunction) -> None:
-        super().__init__()
         require_methods(
             function,
             ("process_element", "on_timer", "open", "close"),
             "KeyedProcessOperator needs a KeyedProcessFunction",
         )
+        super().__init__(ProcessDefinition(function))
         self.function = function
-
-    def _functions(self) -> Sequence[Any]:
-        return [self.function]
-
-    def _services(self) -> dict[str, str]:
-        return {"user-timers": VOID_NAMESPACE.name}
-
-    def _make_engine(self, timers: KeyedTimerService) -> KeyedProcess:
-        return KeyedProcess(
-            self.table,
-            timers,
-            self.function.process_element,
-            self.function.on_timer,
-            OutputTag,
-            TimeDomain.EVENT_TIME,
-            TimeDomain.PROCESSING_TIME,
-        )
 
 
 class StreamGroupedReduceOperator(KeyedProcessOperator):

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from flinkish._core.operators.keyed_process import (
-    KeyedProcess,
-    KeyedTimerService,
-)
 from flinkish.common.elements import StreamRecord, Watermark
 from flinkish.common.errors import IllegalArgumentError, UnsupportedOperationError
 from flinkish.common.methods import require_methods
-from flinkish.common.output_tag import OutputTag
 from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.functions.process import KeyedCoProcessFunction
 from flinkish.operators.base import OperatorEnvironment, Output
 from flinkish.operators.keyed_engine import KeyedEngineOperator
-from flinkish.time.domain import TimeDomain
-from flinkish.time.namespaces import VOID_NAMESPACE
+from flinkish.operators.process_definitions import CoProcessDefinition
 
-__all__ = ["CombinedWatermark", "KeyedCoProcessOperator", "KeyedTwoInputOperator", "check_function"]
+__all__ = ["CombinedWatermark", "KeyedCoProcessOperator", "KeyedTwoInputOperator"]
 
 
 class CombinedWatermark:
@@ -81,12 +74,7 @@ class KeyedTwoInputOperator(KeyedEngineOperator):
     def _take(self, number: int, record: StreamRecord) -> None:
         self._select = self._selectors[number - 1]
         self.engine.input = number
-        self._on_element = self._method_of(number)
         super().process_element(record)
-
-    def _method_of(self, number: int) -> str:
-        """The function's method for elements of an input, for messages."""
-        return f"process_element{number}"
 
     def _advance(self, number: int, watermark: Watermark) -> None:
         self._require_open(f"process_watermark{number}")
@@ -115,34 +103,10 @@ class KeyedCoProcessOperator(KeyedTwoInputOperator):
     """
 
     def __init__(self, function: KeyedCoProcessFunction) -> None:
-        super().__init__()
-        check_function(
+        require_methods(
             function,
-            KeyedCoProcessFunction,
             ("process_element1", "process_element2", "on_timer", "open", "close"),
-            type(self).__name__,
+            f"{type(self).__name__} needs a KeyedCoProcessFunction",
         )
+        super().__init__(CoProcessDefinition(function))
         self.function = function
-
-    def _functions(self) -> Sequence[Any]:
-        return [self.function]
-
-    def _services(self) -> dict[str, str]:
-        return {"user-timers": VOID_NAMESPACE.name}
-
-    def _make_engine(self, timers: KeyedTimerService) -> KeyedProcess:
-        return KeyedProcess(
-            self.table,
-            timers,
-            self.function.process_element1,
-            self.function.on_timer,
-            OutputTag,
-            TimeDomain.EVENT_TIME,
-            TimeDomain.PROCESSING_TIME,
-            self.function.process_element2,
-        )
-
-
-def check_function(function: Any, kind: type, methods: Sequence[str], owner: str) -> None:
-    """ArgumentTypeError unless it is an instance with these methods."""
-    require_methods(function, methods, f"{owner} needs a {kind.__name__}")

@@ -16,6 +16,7 @@ from flinkish.common.output_tag import OutputTag
 from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.functions.aggregates import BuiltInAggregate
 from flinkish.operators.base import OperatorEnvironment, Output
+from flinkish.operators.key_columns import columns_of_keys
 from flinkish.operators.keyed import KeyedOperator
 from flinkish.operators.vector_aggregates import VectorAggregates
 from flinkish.operators.vector_window import VECTORISED, VectorWindow, WindowSpec, choose_path
@@ -146,10 +147,8 @@ class VectorWindowOperator(KeyedOperator):
         fired = self.window.take()
         if fired is None:
             return
-        different, places = np.unique(fired.rows, return_inverse=True)
-        keys = [self.table.key_of(row) for row in different.tolist()]
         columns = [
-            pa.array(keys, self.schema.field(self._key).type).take(pa.array(places)),
+            *columns_of_keys(self.table, fired.rows, [self.schema.field(self._key).type]),
             pa.array(fired.begins),
             pa.array(fired.ends),
             *fired.results,

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from flinkish._core.operators.keyed_process import KeyedTimerService
 from flinkish._core.windows.elements.process import WindowedProcess
 from flinkish.common.durations import DurationLike
 from flinkish.common.output_tag import OutputTag
 from flinkish.operators.base import OperatorEnvironment
 from flinkish.operators.keyed_engine import KeyedEngineOperator
-from flinkish.operators.runtime_context import KeyedRuntimeContext
 from flinkish.operators.window_definition import WindowDefinition
-from flinkish.operators.window_engine import make_window_engine, window_namespaces
 from flinkish.windowing import Evictor, Trigger, WindowAssigner
 
 __all__ = ["WindowOperator", "WindowOperatorBuilder"]
@@ -28,24 +24,10 @@ class WindowOperator(KeyedEngineOperator):
     """
 
     engine: WindowedProcess
-    _on_element = _on_time = "process"
 
     def __init__(self, definition: WindowDefinition) -> None:
-        super().__init__()
-        self.definition = definition
+        super().__init__(definition)
         self.function = definition.function if definition.function is not None else definition.fold
-
-    def _functions(self) -> Sequence[Any]:
-        return self.definition.functions
-
-    def _services(self) -> dict[str, str]:
-        return {"window-timers": window_namespaces(self.definition)}
-
-    def _make_engine(self, timers: KeyedTimerService) -> WindowedProcess:
-        self.runtime_context = KeyedRuntimeContext(
-            self.backend, of_key=True, **self.environment.context_settings()
-        )
-        return make_window_engine(self.definition, self.backend, timers, self.runtime_context)
 
     def _count_all(self, environment: OperatorEnvironment) -> None:
         super()._count_all(environment)

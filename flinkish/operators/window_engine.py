@@ -24,7 +24,7 @@ from flinkish.functions.window import (
     ProcessAllWindowFunction,
     ProcessWindowFunction,
 )
-from flinkish.operators.window_definition import AGGREGATE, ELEMENTS, REDUCE, WindowDefinition
+from flinkish.operators.window_settings import AGGREGATE, ELEMENTS, REDUCE, WindowSettings
 from flinkish.operators.window_stores import AssignerContext, MergingWindowStore, StateStore
 from flinkish.state.backend import KeyedStateBackend, StateDeclaration
 from flinkish.time.domain import TimeDomain
@@ -119,26 +119,26 @@ class _Plan:
     unsupported: type[Exception] = UnsupportedOperationError
 
 
-def window_namespaces(definition: WindowDefinition) -> str:
-    """The name of the namespaces of a definition's state and timers."""
-    return namespaces_of(definition.assigner.get_window_serializer()).name
+def window_namespaces(settings: WindowSettings) -> str:
+    """The name of the namespaces of the state and timers of windows."""
+    return namespaces_of(settings.assigner.get_window_serializer()).name
 
 
 def make_window_engine(
-    definition: WindowDefinition,
+    settings: WindowSettings,
     backend: KeyedStateBackend,
     timers: KeyedTimerService,
     runtime_context: RuntimeContext,
     *,
     names: Sequence[str] | None = None,
 ) -> WindowedProcess:
-    """The loop that runs a definition over the table of a backend.
+    """The loop that fills windows and fires them, over the table of a backend.
 
     With ``names`` every element is a Row with these field names; windows then keep their values
     only.
     """
     table = backend.table
-    merging = definition.is_merging
+    merging = settings.is_merging
     triggers = WindowTriggerContext(
         table, timers, backend.state, runtime_context.get_metrics_group()
     )
@@ -147,14 +147,14 @@ def make_window_engine(
         MergingWindowStore() if merging else StateStore(backend, of_key=False),
         StateStore(backend, of_key=True),
     )
-    plan = _plan(definition, AssignerContext(table, runtime_context))
+    plan = _plan(settings, AssignerContext(table, runtime_context))
     arguments = (
         table,
         timers,
         OutputTag,
         TimeDomain.EVENT_TIME,
         TimeDomain.PROCESSING_TIME,
-        _contents(definition, backend, names),
+        _contents(settings, backend, names),
         triggers,
         windows,
         plan,
@@ -162,26 +162,26 @@ def make_window_engine(
     if not merging:
         return WindowedProcess(*arguments)
     return MergingWindowedProcess(
-        *arguments, _cell(backend, "window-set", "set", window_namespaces(definition))
+        *arguments, _cell(backend, "window-set", "set", window_namespaces(settings))
     )
 
 
 def _contents(
-    definition: WindowDefinition, backend: KeyedStateBackend, names: Sequence[str] | None
+    settings: WindowSettings, backend: KeyedStateBackend, names: Sequence[str] | None
 ) -> WindowContents:
-    keeps = ELEMENTS if definition.evictor is not None else definition.keeps
+    keeps = ELEMENTS if settings.evictor is not None else settings.keeps
     # A restart with other windows, or other rows in them, must not take these for those:
     # the windows are in the type, and so are the fields of rows, which are kept by position.
     what = "anything" if names is None else f"rows of {', '.join(names)}"
-    where = "merging " if definition.is_merging else ""
+    where = "merging " if settings.is_merging else ""
     cell = _cell(
-        backend, "window-contents", keeps, f"{what} in {where}{window_namespaces(definition)}"
+        backend, "window-contents", keeps, f"{what} in {where}{window_namespaces(settings)}"
     )
     if keeps == ELEMENTS:
         return ElementContents(backend.table, cell, names)
     if keeps == REDUCE:
-        return ReducedContents(backend.table, cell, names, definition.fold.reduce)
-    return AggregatedContents(backend.table, cell, names, definition.fold)
+        return ReducedContents(backend.table, cell, names, settings.fold.reduce)
+    return AggregatedContents(backend.table, cell, names, settings.fold)
 
 
 def _cell(backend: KeyedStateBackend, name: str, kind: str, type_name: str) -> int:
@@ -189,20 +189,20 @@ def _cell(backend: KeyedStateBackend, name: str, kind: str, type_name: str) -> i
     return cell
 
 
-def _plan(definition: WindowDefinition, context: AssignerContext) -> _Plan:
-    assigner, trigger = definition.assigner, definition.trigger
+def _plan(settings: WindowSettings, context: AssignerContext) -> _Plan:
+    assigner, trigger = settings.assigner, settings.trigger
     serializer = assigner.get_window_serializer()
     of_time = type(serializer) is TimeWindowSerializer
     namespaces = None if of_time else namespaces_of(serializer)
     shape = _SHAPES.get(type(assigner), _ASKED) if of_time else _ASKED
     own_merge = None
-    if definition.is_merging and type(assigner) not in _SESSIONS:
+    if settings.is_merging and type(assigner) not in _SESSIONS:
         own_merge = assigner.merge_windows  # type: ignore[attr-defined]
     speaks = _SPEAKERS.get(type(trigger), _SPEAKS_ASKED)
     purging = False
     if type(trigger) is PurgingTrigger and type(trigger.nested_trigger) in _SPEAKERS:
         speaks, purging = _SPEAKERS[type(trigger.nested_trigger)], True
-    calls, function = _call(definition)
+    calls, function = _call(settings)
     return _Plan(
         shape=shape,
         event=assigner.is_event_time(),
@@ -217,42 +217,42 @@ def _plan(definition: WindowDefinition, context: AssignerContext) -> _Plan:
         speaks=speaks,
         purging=purging,
         trigger=trigger,
-        lateness=definition.lateness,
-        late_tag=definition.late_tag,
-        evictor=definition.evictor,
+        lateness=settings.lateness,
+        late_tag=settings.late_tag,
+        evictor=settings.evictor,
         calls=calls,
         function=function,
-        clear_function=_clear(definition.function),
+        clear_function=_clear(settings.function),
     )
 
 
-def _call(definition: WindowDefinition) -> tuple[int, Callable[..., Any] | None]:
+def _call(settings: WindowSettings) -> tuple[int, Callable[..., Any] | None]:
     """How the loop calls the window function, and with what it is given to."""
-    function = definition.function
+    function = settings.function
     calls = _NOTHING
     method: Callable[..., Any] | None = None
     if function is not None:
-        method = getattr(function, definition.call)
-        if definition.call == "process":
-            calls = _PROCESS if definition.keyed else _PROCESS_ALL
+        method = getattr(function, settings.call)
+        if settings.call == "process":
+            calls = _PROCESS if settings.keyed else _PROCESS_ALL
         else:
-            calls = _APPLY if definition.keyed else _APPLY_ALL
-    if definition.evictor is None or definition.keeps == ELEMENTS:
+            calls = _APPLY if settings.keyed else _APPLY_ALL
+    if settings.evictor is None or settings.keeps == ELEMENTS:
         return calls, method
     # An evictor needs the elements, so they are folded when the window fires.
-    fold = _folding(definition)
+    fold = _folding(settings)
     if method is None:
         return _APPLY_ALL, lambda window, elements: fold(elements)
     call = method
-    if definition.keyed:
+    if settings.keyed:
         return calls, lambda key, about, elements: call(key, about, fold(elements))
     return calls, lambda about, elements: call(about, fold(elements))
 
 
-def _folding(definition: WindowDefinition) -> Callable[[Iterable[Any]], list[Any]]:
+def _folding(settings: WindowSettings) -> Callable[[Iterable[Any]], list[Any]]:
     """All elements of a firing to its one result, in a list."""
-    fold = definition.fold
-    if definition.keeps == AGGREGATE:
+    fold = settings.fold
+    if settings.keeps == AGGREGATE:
 
         def aggregate(elements: Iterable[Any]) -> list[Any]:
             held = fold.create_accumulator()

@@ -74,7 +74,7 @@ def in_a_task(total: Steps, named: Steps, directory: Path) -> None:
 
 
 def on_spark(total: Steps, named: Steps, directory: Path) -> None:
-    operator = plan(None, OUT, directory, window=windows(total, named))
+    operator = plan(windows(total, named), OUT, directory)
     FakeSpark().batch(operator, [("a", 1, 1000)], 0)
 
 

@@ -1,0 +1,105 @@
+"""The batch that a task belongs to, as its worker can know it.
+
+Spark tells a task which query, run and batch it is of in local properties, and the batch's time and
+watermark in the offset log of the checkpoint.  Where the checkpoint is, the driver says: by a local
+property, too, or in the operator's settings.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from pyspark import TaskContext
+
+from flinkish.common.errors import IllegalArgumentError, IllegalStateError
+from flinkish.common.file_systems import file_system_of
+
+__all__ = ["CHECKPOINT", "Batch", "current_batch"]
+
+# The local property with the location of the query's checkpoint; `located` sets it.
+CHECKPOINT = "flinkish.checkpoint"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One attempt of a task of a micro-batch; times in ms."""
+
+    checkpoint: str
+    run: str
+    number: int
+    tag: int
+    parent_tag: int | None
+    partition: int
+    attempt: int
+    retained: int
+
+    @property
+    def now(self) -> int:
+        """The time of the batch: the same each time that it is run."""
+        return self.tag
+
+
+def current_batch(checkpoint: str | None) -> Batch:
+    """The batch of this task, whose checkpoint is the given one unless the driver said.
+
+    IllegalArgumentError if the checkpoint is not known, IllegalStateError outside of a stream.
+    """
+    context = TaskContext.get()
+    said = {name: context.getLocalProperty(name) if context else None for name in _PROPERTIES}
+    number, run = said["streaming.sql.batchId"], said["spark.jobGroup.id"]
+    if context is None or number is None or run is None:
+        raise IllegalStateError(
+            "state versioned by batch is for tasks of a streaming query, and this task is of none"
+        )
+    location = checkpoint or said[CHECKPOINT]
+    if location is None:
+        raise IllegalArgumentError(
+            "the worker does not know where the query's checkpoint is (on Spark Connect nobody "
+            "tells it): give the operator state=StateSettings(backend='versioned', "
+            "checkpoint=...), the same location as the writer's checkpointLocation"
+        )
+    batch = int(number)
+    return Batch(
+        location,
+        run.replace("-", ""),
+        batch,
+        _time_of(location, run, batch),
+        _time_of(location, run, batch - 1) if batch else None,
+        context.partitionId(),
+        context.taskAttemptId(),
+        int(said["spark.sql.streaming.minBatchesToRetain"] or 100),
+    )
+
+
+_PROPERTIES = (
+    "streaming.sql.batchId",
+    "spark.jobGroup.id",
+    "spark.sql.streaming.minBatchesToRetain",
+    CHECKPOINT,
+)
+
+
+@lru_cache(maxsize=64)
+def _time_of(checkpoint: str, run: str, batch: int) -> int:
+    """The time (ms) of a batch in the offset log; within a run an entry does not change."""
+    file_system, directory = file_system_of(checkpoint, "a checkpoint")
+    path = f"{directory}/offsets/{batch}"
+    try:
+        with file_system.open_input_file(path) as file:
+            lines = file.read().decode().splitlines()
+        metadata: dict[str, Any] = json.loads(lines[1])
+        return int(metadata["batchTimestampMs"])
+    except FileNotFoundError as error:
+        raise IllegalArgumentError(
+            f"the checkpoint at {checkpoint!r} has no offsets of batch {batch}, which runs now: "
+            "the operator's StateSettings(checkpoint=...) must be the query's checkpointLocation, "
+            "and a file system that workers reach"
+        ) from error
+    except (IndexError, KeyError, ValueError) as error:
+        raise IllegalStateError(
+            f"the entry {path} of Spark's offset log cannot be read ({error!r}); this release of "
+            "Spark may write it in another form: take StateSettings(backend='store')"
+        ) from error

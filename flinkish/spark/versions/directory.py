@@ -1,0 +1,118 @@
+"""The directory of an operator's version files, on whatever file system it is.
+
+Object stores show a file when it is closed, and then all of it.  Elsewhere a file is written under
+another name and renamed (V1), on this machine after it has reached the disk.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow.fs as pafs
+
+from flinkish.common.file_systems import file_system_of
+from flinkish.spark.versions.names import VersionName, folder_of, version_of
+
+__all__ = ["VersionDirectory", "VersionWriter"]
+
+_HOME = "flinkish"
+_UNFINISHED = ".tmp"
+
+
+class VersionDirectory:
+    """The version files of an operator below a checkpoint."""
+
+    def __init__(self, checkpoint: str, operator: str) -> None:
+        self.file_system, root = file_system_of(checkpoint, "a checkpoint")
+        self.path = f"{root}/{_HOME}/{quote(operator, safe='')}"
+
+    def names(self, version: int) -> list[VersionName]:
+        """The finished files of a version."""
+        found = (VersionName.parse(version, name) for name in self._list(folder_of(version)))
+        return [name for name in found if name is not None]
+
+    def versions(self) -> list[int]:
+        """The versions that have a folder."""
+        found = (version_of(name) for name in self._list(""))
+        return sorted(version for version in found if version is not None)
+
+    def files(self, version: int) -> list[str]:
+        """All that lies in the folder of a version, finished or not: paths as in names."""
+        folder = folder_of(version)
+        return [f"{folder}/{name}" for name in self._list(folder)]
+
+    def _list(self, folder: str) -> list[str]:
+        selector = pafs.FileSelector(f"{self.path}/{folder}".rstrip("/"), allow_not_found=True)
+        return [found.base_name for found in self.file_system.get_file_info(selector)]
+
+    def open(self, path: str) -> Any:
+        """A file to read from, at any place."""
+        return self.file_system.open_input_file(f"{self.path}/{path}")
+
+    def create(self, name: VersionName) -> VersionWriter:
+        """A file to write; it counts once it is finished."""
+        return VersionWriter(self, name)
+
+    def remove(self, path: str) -> bool:
+        """Delete a file; False if it is gone already."""
+        try:
+            self.file_system.delete_file(f"{self.path}/{path}")
+        except FileNotFoundError:
+            return False
+        return True
+
+    def remove_folder(self, version: int) -> None:
+        """Delete the folder of a version, if nothing is in it."""
+        if not self._list(folder_of(version)):
+            self.file_system.delete_dir(f"{self.path}/{folder_of(version)}")
+
+
+class VersionWriter:
+    """A version file that is being written; `finish` or `abandon` it."""
+
+    def __init__(self, directory: VersionDirectory, name: VersionName) -> None:
+        self._file_system = directory.file_system
+        self._path = f"{directory.path}/{name.path}"
+        self._local = isinstance(self._file_system, pafs.LocalFileSystem)
+        renames = self._local or isinstance(self._file_system, pafs.HadoopFileSystem)
+        self._written = self._path + _UNFINISHED if renames else self._path
+        self._file: Any = None
+        self.size = 0
+
+    def write(self, data: bytes) -> int:
+        """Append; where it begins."""
+        if self._file is None:
+            folder = self._path.rpartition("/")[0]
+            self._file_system.create_dir(folder, recursive=True)
+            self._file = (
+                open(self._written, "wb")  # noqa: SIM115
+                if self._local
+                else self._file_system.open_output_stream(self._written)
+            )
+        at = self.size
+        self._file.write(data)
+        self.size += len(data)
+        return at
+
+    def finish(self) -> None:
+        """Close the file and give it its name."""
+        if self._local:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        self._file.close()
+        if self._written != self._path:
+            self._file_system.move(self._written, self._path)
+
+    def abandon(self) -> None:
+        """Leave no more than an unfinished file, and remove that if it can be."""
+        if self._file is None:
+            return
+        if self._written == self._path:
+            # To close it would be to finish it; its upload is left to the store's own clean-up.
+            self._file = None
+            return
+        self._file.close()
+        self._file_system.delete_file(self._written)
+        self._file = None

@@ -5,6 +5,7 @@ A room imports and cimports only from rooms above it in ``ROOMS``; the package's
 """
 
 import ast
+import graphlib
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -23,7 +24,8 @@ FLOOR = [
     *("windows/panes", "windows/elements", "mailbox", "rpc", "purgatory", "testing"),
 ]
 SPARK = [  # the rooms of `spark`; what lies beside them comes first
-    *("", "control_plane", "limits", "results", "tables", "keyed", "tasks", "calls", "sources"),
+    *("", "control_plane", "limits", "results", "tables", "versions", "keyed", "tasks", "calls"),
+    "sources",
     "streams",
 ]
 STRANGERS = [("rpc", "purgatory"), ("rpc", "operators"), ("purgatory", "operators")]
@@ -141,6 +143,32 @@ def test_imports_of_the_spark_room_come_from_above(path: Path) -> None:
             if SPARK.index(there) > SPARK.index(here):
                 wrong.append(f"{node.module}: `{there}` stands below `{here}`")
     assert not wrong, "\n".join(wrong)
+
+
+# The classes of one API: a stream has keys, a keyed one has windows, whose results are a stream.
+STREAMS = {
+    f"flinkish.spark.streams.{n}" for n in ("broadcast", "connected", "data_stream", "windowed")
+}
+
+
+def test_modules_import_one_another_in_no_circle() -> None:
+    """Not by imports for type checkers either, nor by those that a function makes when it runs."""
+    names = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts): path
+        for path in PACKAGE.rglob("*.py")
+        if path.name != "__init__.py"
+    }
+
+    def node(name: str) -> str:
+        return "streams" if name in STREAMS else name
+
+    graph = graphlib.TopologicalSorter[str]()
+    for name, path in names.items():
+        for imported in python_imports(path):
+            for module in (imported, imported.rpartition(".")[0]):
+                if module in names and node(module) != node(name):
+                    graph.add(node(name), node(module))
+    graph.prepare()
 
 
 def test_the_rooms_of_the_floor_are_known() -> None:

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import psutil
@@ -112,7 +112,9 @@ class CountAndTimer(KeyedProcessFunction):
         yield ctx.get_current_key(), self.count.value()
 
 
-def operator(spark: SparkSession, space: Workspace) -> fs.ProcessedStream:
+def operator(
+    spark: SparkSession, space: Workspace, backend: Literal["store", "versioned"] = "store"
+) -> fs.ProcessedStream:
     """The function over the files of the input, two a batch."""
     frame = (
         spark.readStream.schema(INPUT)
@@ -129,7 +131,7 @@ def operator(spark: SparkSession, space: Workspace) -> fs.ProcessedStream:
             CountAndTimer(),
             schema="device bigint, n bigint",
             uid="count",
-            state=fs.StateSettings(table_dir=str(space.path / "tables")),
+            state=fs.StateSettings(table_dir=str(space.path / "tables"), backend=backend),
         )
     )
 

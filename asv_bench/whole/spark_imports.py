@@ -25,11 +25,13 @@ IMPORTS = {
     "from flinkish.spark import DataStream": (SPARK, "from flinkish.spark import DataStream"),
     "what a keyed worker loads": (
         WORKER,
-        "import flinkish.spark.keyed.processor, flinkish.spark.keyed.packing",
+        "from flinkish.spark.keyed import operator_run, packing, processor; "
+        "import flinkish.operators.process_definitions",
     ),
     "what a window worker loads": (
         WORKER,
-        "from flinkish.spark.keyed import packing, processor, window_run",
+        "from flinkish.spark.keyed import operator_run, packing, processor; "
+        "import flinkish.operators.window_engine",
     ),
 }
 PROGRAM = """

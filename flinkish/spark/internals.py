@@ -8,15 +8,26 @@ what pyspark does not export, nor names an attribute of its objects that it does
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import pyarrow as pa
 from pyspark import SparkContext, cloudpickle
+from pyspark.sql import SparkSession
 from pyspark.sql.pandas import types
 from pyspark.sql.types import StructType
 
-__all__ = ["arrow_schema", "dumps", "loads", "spark_schema", "use_python"]
+__all__ = [
+    "arrow_schema",
+    "checkpoint_of",
+    "dumps",
+    "input_is_whole",
+    "loads",
+    "spark_schema",
+    "use_python",
+]
 
 # `pyspark.cloudpickle` is the one that Spark's workers have: an installed cloudpickle may be of
 # another release, or missing there.  Run on 4.1.4 and 4.3.0.
@@ -43,6 +54,34 @@ def spark_schema(schema: pa.Schema) -> StructType:
     with 4.2.  Run on 4.1.4 and 4.3.0.
     """
     return types.from_arrow_schema(schema, prefer_timestamp_ntz=True)
+
+
+def input_is_whole() -> bool | None:
+    """Whether the input of the task that runs here came to its end; None if that cannot be seen.
+
+    If the JVM dies, or gives the task up, its stream of Arrow batches just ends, as if there were
+    no more.  After a whole one a marker follows, which is in the buffer of `pyspark.worker` or on
+    its way; after a broken one there is nothing, for ever.  Run on 4.1.4 and 4.3.0.
+    """
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_name == "main" and "infile" in frame.f_locals:
+            return bool(frame.f_locals["infile"].peek(1))
+        frame = frame.f_back
+    return None
+
+
+def checkpoint_of(spark: SparkSession, query_id: str) -> str | None:
+    """The location of a running query's checkpoint; None if it cannot be had.
+
+    `StreamExecution.resolvedCheckpointRoot` says it, which Python's StreamingQuery does not wrap.
+    Run on 4.1.4 and 4.3.0.
+    """
+    query = spark._jsparkSession.streams().get(query_id)
+    if query is None:
+        return None
+    location: str = query.streamingQuery().resolvedCheckpointRoot()
+    return location
 
 
 def use_python(context: SparkContext, executable: str) -> None:

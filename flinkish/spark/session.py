@@ -17,10 +17,12 @@ __all__ = [
     "SETTINGS",
     "check_dependencies",
     "check_session",
+    "check_versioned_session",
     "configure",
     "context_of",
     "driver_host",
     "is_local",
+    "speculates",
 ]
 
 _FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
@@ -98,6 +100,27 @@ def check_session(spark: SparkSession) -> None:
             f"{version}: in format 1 two attempts of a task write the same files; call "
             "flinkish.spark.configure(spark) before the query is defined"
         )
+
+
+def check_versioned_session(spark: SparkSession) -> None:
+    """IllegalStateError unless the session can run operators whose state is versioned by batch."""
+    check_dependencies()
+    if speculates(spark):
+        raise IllegalStateError(
+            "spark.speculation is true, so two attempts of a task may run side by side, and state "
+            "versioned by batch could be of the one whose output does not count: start the session "
+            "with spark.speculation=false, or take StateSettings(backend='store')"
+        )
+
+
+def speculates(spark: SparkSession | None) -> bool:
+    """Whether Spark may run attempts of a task side by side."""
+    if spark is None:
+        return False
+    context = context_of(spark)
+    # A session of Spark Connect shows the settings that its server was started with.
+    conf = spark.conf if context is None else context.getConf()
+    return str(conf.get("spark.speculation", "false")).lower() == "true"
 
 
 def check_dependencies() -> None:

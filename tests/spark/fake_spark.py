@@ -12,24 +12,33 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
+from flinkish.operators.definition import OperatorDefinition
+from flinkish.operators.process_definitions import CoProcessDefinition, ProcessDefinition
 from flinkish.spark.keyed.batch import result_batch
 from flinkish.spark.keyed.columns.packing import pack_rows_of
+from flinkish.spark.keyed.columns.plan import VectorPlan
 from flinkish.spark.keyed.group_state import HEAD
-from flinkish.spark.keyed.packing import unpacker
+from flinkish.spark.keyed.packing import pack_table, unpacker
 from flinkish.spark.keyed.placement import slot_of
-from flinkish.spark.keyed.plan import MAIN, OperatorPlan, StateSettings
+from flinkish.spark.keyed.plan import MAIN, OperatorPlan, StateSettings, Strategy
 from flinkish.spark.keyed.processor import KeyGroupProcessor
 from flinkish.spark.keyed.result_rows import Result
+from flinkish.spark.keyed.strategies import ByColumns, ByRows, TwoInputs
 
 SCHEMA = pa.schema([("key", pa.string()), ("n", pa.int64()), ("ts", pa.timestamp("us", "UTC"))])
 
 
-def plan(function: Any, output: pa.Schema, table_dir: Path, **changes: Any) -> OperatorPlan:
-    """A plan as `DataStream` would make it for rows of SCHEMA."""
+def plan(runs: Any, output: pa.Schema, table_dir: Path, **changes: Any) -> OperatorPlan:
+    """A plan as `DataStream` would make it for rows of SCHEMA, of a function or a definition."""
+    two = "second" in changes
+    if not isinstance(runs, OperatorDefinition):
+        runs = CoProcessDefinition(runs) if two else ProcessDefinition(runs)
+    rows: Strategy = ByColumns() if isinstance(runs, VectorPlan) else ByRows()
     settings = {name: changes.pop(name) for name in list(changes) if name.startswith("compact_")}
     fields: dict[str, Any] = {
         "uid": "operator",
-        "function": function,
+        "operator": runs,
+        "strategy": TwoInputs() if two else rows,
         "schema": SCHEMA,
         "key_columns": ("key",),
         "key_types": (None,),
@@ -43,6 +52,12 @@ def plan(function: Any, output: pa.Schema, table_dir: Path, **changes: Any) -> O
         "state": StateSettings(table_dir=str(table_dir), **settings),
     }
     return OperatorPlan(**(fields | changes))
+
+
+def pack_rows(operator: OperatorPlan, table: pa.Table) -> list[tuple[int, Any]]:
+    """The payloads that an operator's rows travel in, with their key groups."""
+    pack = pack_rows_of(operator) if isinstance(operator.operator, VectorPlan) else pack_table
+    return list(pack(operator, table))
 
 
 class TaskDied(BaseException):
@@ -138,7 +153,7 @@ class FakeSpark:
         arrays = [pa.array(key, pa.string()), pa.array(n, pa.int64())]
         arrays.append(pa.array(at, pa.timestamp("ms", "UTC")).cast(pa.timestamp("us", "UTC")))
         table = pa.Table.from_arrays(arrays, schema=SCHEMA)
-        packed = list(pack_rows_of(operator)(operator, table)) if rows else []
+        packed = pack_rows(operator, table) if rows else []
         for call, (group, payload) in enumerate(packed):
             if call == stop_before:
                 raise TaskDied

@@ -68,6 +68,16 @@ def test_streams_without_time(spark: SparkSession) -> None:
     assert sorted(map(tuple, typed.to_df().collect())) == [(n, 2) for n in range(5)]
 
 
+def test_operators_before_the_calls_are_known_after_them(spark: SparkSession) -> None:
+    rows = DataStream(spark.createDataFrame([("a", 1)], "key string, n bigint"))
+    first = rows.key_by("key").process(Silence(), schema=OUT, uid="silence")
+    waited = AsyncDataStream.ordered_wait(first, Echo("key", "n"), 60_000, 50, "key string, n int")
+    assert waited.explain().startswith("silence: ")
+    assert repr(waited).endswith(" after silence")
+    with pytest.raises(IllegalArgumentError, match="two operators of this query are called 'sil"):
+        waited.key_by("n").process(Totals(), schema=TOTALS, uid="silence")
+
+
 def test_what_is_refused(spark: SparkSession) -> None:
     stream = DataStream(spark.range(5))
     with pytest.raises(IllegalArgumentError, match=r"output schema of .Echo-0\.1. must be given"):

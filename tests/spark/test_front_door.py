@@ -98,8 +98,17 @@ def test_streams_are_told_from_batches(
     endless: DataFrame, frame: DataFrame, streaming: bool
 ) -> None:
     keyed = DataStream(endless).key_by("value") if streaming else DataStream(frame).key_by("n")
-    options = OperatorOptions(None, None, "arrival", False, "fail", None, None, None)
-    assert plan_settings(keyed, "operator", options)[2]["streaming"] is streaming
+    _, settings = plan_settings(keyed._keyed, "operator", OperatorOptions())
+    assert settings["streaming"] is streaming
+
+
+def test_an_option_that_there_is_not(frame: DataFrame) -> None:
+    """It is refused by its name, as Python does, with the one that was probably meant."""
+    keyed = DataStream(frame).key_by("key")
+    with pytest.raises(TypeError, match=r"process\(\) got an unexp.* 'uidd'; did you mean 'uid'\?"):
+        keyed.process(Waits(), schema="n bigint", uidd="a")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"window\(\) .* 'xyz'; its options are uid, max_"):
+        keyed.count_window(2, xyz=3)  # type: ignore[call-arg]
 
 
 def test_a_batch_fires_event_timers_without_event_time(frame: DataFrame) -> None:

@@ -11,13 +11,12 @@ import pytest
 from flinkish.common import OutputTag
 from flinkish.datastream.functions import KeyedProcessFunction
 from flinkish.spark.keyed import output_pieces
-from flinkish.spark.keyed.columns.packing import pack_rows_of
 from flinkish.spark.keyed.output_pieces import cut, outputs_of
 from flinkish.spark.keyed.packing import read_payload
 from flinkish.spark.keyed.placement import slot_of
 from flinkish.spark.keyed.plan import EVENT_TIME, MAIN
 from flinkish.spark.keyed.processor import KeyGroupProcessor
-from tests.spark.fake_spark import SCHEMA, FakeSpark, plan
+from tests.spark.fake_spark import SCHEMA, FakeSpark, pack_rows, plan
 
 OUT = pa.schema([("n", pa.int64()), ("text", pa.string())])
 TIMED = OUT.append(pa.field(EVENT_TIME, pa.int64()))
@@ -73,7 +72,7 @@ def results(
         at = pa.array([1000] * rows, pa.timestamp("ms", "UTC")).cast(pa.timestamp("us", "UTC"))
         table = pa.table([pa.array(["k"] * rows), pa.array(range(rows)), at], schema=SCHEMA)
         operator = processor._plan
-        given = [payload for _, payload in pack_rows_of(operator)(operator, table)]
+        given = [payload for _, payload in pack_rows(operator, table)]
     inputs = [SimpleNamespace(phase=1, part=0, seq=n, payload=one) for n, one in enumerate(given)]
     if not inputs:
         return processor.handleExpiredTimer((slot_of(0),), times, None)

@@ -36,7 +36,6 @@ CALLS = ("flinkish.operators.async_wait", "flinkish.operators.async_loop", "asyn
 WINDOWS = (
     "flinkish.windowing",
     "flinkish.operators.window_engine",
-    "flinkish.spark.keyed.window_run",
 )
 COLUMNS = ("flinkish.operators.vector_window", "flinkish.spark.keyed.columns.run")
 TWO_INPUTS = ("flinkish.operators.two_input", "flinkish.spark.keyed.two_inputs")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args, overload
 
 from pyspark.sql import DataFrame, Observation
 
@@ -24,7 +24,34 @@ from flinkish.spark.results import function_version
 from flinkish.spark.schemas import column_name
 from flinkish.spark.tasks.run_task import Schema, TaskResults
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 __all__ = ["async_map"]
+
+
+class CallOptions(TypedDict, total=False):
+    """The options of `async_map` that do not decide what it gives back; described there."""
+
+    mode: Literal["unordered", "ordered"]
+    capacity: int
+    timeout: DurationLike | None
+    retry: AsyncRetryStrategy | None
+    rate: Rate | str | None
+    concurrency: Concurrency | int | None
+    batch_size: int | None
+    batch_timeout: DurationLike | None
+    adaptive_batches: bool
+    idempotency_key: str | Sequence[str] | None
+    warmup: DurationLike | None
+    ledger: str | os.PathLike[str] | None
+    ledger_settings: Mapping[str, Any] | None
+    ledger_version: str | None
+    name: str | None
+    observation: Observation | None
+    progress: CallProgress | None
+    job_parameters: Mapping[str, str] | None
+    control_plane: ControlPlane | None
 
 
 @overload
@@ -33,26 +60,8 @@ def async_map(
     fn: Any,
     schema: Schema,
     *,
-    mode: Literal["unordered", "ordered"] = "unordered",
-    capacity: int = 100,
-    timeout: DurationLike | None = None,
-    retry: AsyncRetryStrategy | None = None,
-    rate: Rate | str | None = None,
-    concurrency: Concurrency | int | None = None,
     on_error: OnError = "fail",
-    batch_size: int | None = None,
-    batch_timeout: DurationLike | None = None,
-    adaptive_batches: bool = False,
-    idempotency_key: str | Sequence[str] | None = None,
-    warmup: DurationLike | None = None,
-    ledger: str | os.PathLike[str] | None = None,
-    ledger_settings: Mapping[str, Any] | None = None,
-    ledger_version: str | None = None,
-    name: str | None = None,
-    observation: Observation | None = None,
-    progress: CallProgress | None = None,
-    job_parameters: Mapping[str, str] | None = None,
-    control_plane: ControlPlane | None = None,
+    **options: Unpack[CallOptions],
 ) -> DataFrame: ...
 
 
@@ -62,26 +71,8 @@ def async_map(
     fn: Any,
     schema: Schema,
     *,
-    mode: Literal["unordered", "ordered"] = "unordered",
-    capacity: int = 100,
-    timeout: DurationLike | None = None,
-    retry: AsyncRetryStrategy | None = None,
-    rate: Rate | str | None = None,
-    concurrency: Concurrency | int | None = None,
     on_error: OutputTag,
-    batch_size: int | None = None,
-    batch_timeout: DurationLike | None = None,
-    adaptive_batches: bool = False,
-    idempotency_key: str | Sequence[str] | None = None,
-    warmup: DurationLike | None = None,
-    ledger: str | os.PathLike[str] | None = None,
-    ledger_settings: Mapping[str, Any] | None = None,
-    ledger_version: str | None = None,
-    name: str | None = None,
-    observation: Observation | None = None,
-    progress: CallProgress | None = None,
-    job_parameters: Mapping[str, str] | None = None,
-    control_plane: ControlPlane | None = None,
+    **options: Unpack[CallOptions],
 ) -> TaskResults: ...
 
 

@@ -17,15 +17,13 @@ from pyspark.sql.types import BinaryType, LongType, StructField, StructType
 from flinkish._core.state.key_rows import forget_scoped_rows
 from flinkish._core.state.table import StateTable
 from flinkish.common.timestamps import MAX_TIMESTAMP, MIN_TIMESTAMP
-from flinkish.spark.keyed.columns.batch import run_windows
 from flinkish.spark.keyed.operator_run import OperatorRun
 from flinkish.spark.keyed.packing import keyed_batch
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, KEY, OperatorPlan
 from flinkish.spark.keyed.result_rows import Result, result_batch, results_schema
-from flinkish.spark.keyed.runs import open_run
 from flinkish.spark.keyed.two_inputs import INPUT, union_frame
 
-__all__ = ["run_batch"]
+__all__ = ["run_both", "run_rows"]
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -33,18 +31,11 @@ _NO_ROW = 0xFFFFFFFF
 _FEW = 1_024  # rows below which looking for those of windows is not worth it
 
 
-def run_batch(frame: DataFrame, plan: OperatorPlan, second: DataFrame | None = None) -> DataFrame:
+def run_rows(frame: DataFrame, plan: OperatorPlan) -> DataFrame:
     """The operator's results over a batch DataFrame, in the columns of the streaming operator's.
 
-    Spark sorts, spilling to disk what does not fit, so a task holds the state of one key.  Rows
-    of two inputs come to a key in the order of their times, the first input's first.
+    Spark sorts, spilling to disk what does not fit, so a task holds the state of one key.
     """
-    if second is not None:
-        both = union_frame((frame, second), plan)
-        ordered = both.repartition(KEY).sortWithinPartitions(KEY, EVENT_TIME, INPUT)
-        return ordered.mapInArrow(_run_keys(plan), results_schema())
-    if plan.vector is not None:
-        return run_windows(frame, plan)
     keys = list(plan.key_columns)
     if plan.key_selector is not None:
         added = [StructField(KEY, BinaryType())]
@@ -55,6 +46,16 @@ def run_batch(frame: DataFrame, plan: OperatorPlan, second: DataFrame | None = N
     times = [EVENT_TIME if plan.key_selector is not None else plan.event_time]
     order = [*keys, *(name for name in times if plan.timed and name is not None)]
     ordered = frame.repartition(*keys).sortWithinPartitions(*order)
+    return ordered.mapInArrow(_run_keys(plan), results_schema())
+
+
+def run_both(frame: DataFrame, second: DataFrame, plan: OperatorPlan) -> DataFrame:
+    """The same of two inputs.
+
+    Their rows come to a key in the order of their times, the first input's first.
+    """
+    both = union_frame((frame, second), plan)
+    ordered = both.repartition(KEY).sortWithinPartitions(KEY, EVENT_TIME, INPUT)
     return ordered.mapInArrow(_run_keys(plan), results_schema())
 
 
@@ -71,7 +72,7 @@ def _select_keys(plan: OperatorPlan) -> Callable[[Batches], Batches]:
 
 def _run_keys(plan: OperatorPlan) -> Callable[[Batches], Batches]:
     def run(batches: Batches) -> Batches:
-        with open_run(plan, StateTable(0)) as opened:
+        with plan.strategy.open_run(plan, StateTable(0)) as opened:
             keyed = _KeyByKey(plan, opened)
             for batch in batches:
                 yield from keyed.process(batch)

@@ -15,7 +15,6 @@ from typing import Any
 from flinkish._core.values.codec import CorruptFrame, NewerFrame, seal, unseal
 from flinkish.common.errors import IncompatibleStateError
 from flinkish.common.formats import WRITER, newer_format, writer
-from flinkish.operators.grouped_reduce import GroupedReduce
 from flinkish.spark.keyed.group_state import HEAD, corrupt_state, stored_head
 from flinkish.spark.keyed.key_widening import same_keys, shown_keys, widening
 from flinkish.spark.keyed.plan import OperatorPlan
@@ -37,16 +36,16 @@ def settings_of(plan: OperatorPlan) -> dict[str, Any]:
     are triggers, allowed lateness, late outputs and the columns of rows.
     """
     second = plan.second
+    operator = plan.operator
+    assert operator is not None
     return {
         "max_parallelism": plan.max_parallelism,
         "shuffle_partitions": plan.groups_by_default,
         "uid": plan.uid if plan.named else None,
-        "operator": _operator(plan),
+        "operator": operator.kind,
         "keys": plan.keys,
         "keys of the second input": None if second is None else second.keys,
-        "windows": _windows(plan),
-        "aggregates": _aggregates(plan),
-        "bounds": None if plan.join is None else [plan.join.lower, plan.join.upper],
+        **(dict.fromkeys(("windows", "aggregates", "bounds")) | operator.settings()),
         "generations": [plan.state.generation],
     }
 
@@ -98,60 +97,6 @@ def _decode(plan: OperatorPlan, frame: bytes) -> dict[str, Any]:
         raise newer_format(error, f"the checkpoint of operator {plan.uid!r}") from error
     found: dict[str, Any] = json.loads(bytes(body))
     return found
-
-
-# --- what there is
-
-
-def _operator(plan: OperatorPlan) -> str:
-    """The kind of an operator: which states and timers of flinkish's own it has."""
-    if plan.vector is not None:
-        return "windows, by columns"
-    if plan.window is not None:
-        return "windows, row by row"
-    if plan.join is not None:
-        return "interval join"
-    if isinstance(plan.function, GroupedReduce):
-        return "reduce"
-    if plan.second is None:
-        return "process"
-    # Not for the many operators with one input, which never run a broadcast.
-    from flinkish.operators.broadcast import KeyedBroadcast, NonKeyedBroadcast
-
-    if isinstance(plan.function, KeyedBroadcast):
-        return "keyed broadcast"
-    if isinstance(plan.function, NonKeyedBroadcast):
-        return "broadcast"
-    return "process of connected streams"
-
-
-def _windows(plan: OperatorPlan) -> str | None:
-    if plan.vector is not None:
-        return plan.vector.windows
-    if plan.window is None:
-        return None
-    assigner = plan.window.assigner
-    # One of the user's own without a repr would show its address.
-    shown = type(assigner).__repr__ is not object.__repr__
-    return repr(assigner) if shown else type(assigner).__qualname__
-
-
-def _aggregates(plan: OperatorPlan) -> list[str] | None:
-    if plan.vector is not None:
-        found = plan.vector.aggregates
-    elif plan.window is not None:
-        # Not for the many operators without windows, which never aggregate.
-        from flinkish.functions.aggregates import BuiltInAggregates
-
-        if not isinstance(plan.window.fold, BuiltInAggregates):
-            return None
-        found = tuple(plan.window.fold.aggregates)
-    else:
-        return None
-    # Without the names of the results, which may change.
-    return [
-        type(one).__name__ + ("()" if one.column is None else f"({one.column!r})") for one in found
-    ]
 
 
 # --- comparing

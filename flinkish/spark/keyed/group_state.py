@@ -17,6 +17,7 @@ from pyspark.sql.types import BinaryType, BooleanType, LongType, StructField, St
 
 from flinkish._core.state import log as state_log
 from flinkish._core.values.codec import CorruptFrame, NewerFrame, seal, seal_parts, unseal
+from flinkish.common.durations import to_millis
 from flinkish.common.errors import CorruptStateError, IncompatibleStateError
 from flinkish.common.formats import newer_format, writer
 from flinkish.spark.keyed.plan import OperatorPlan
@@ -32,6 +33,7 @@ __all__ = [
     "GroupState",
     "Head",
     "corrupt_state",
+    "open_tables",
     "read_head",
     "stored_head",
 ]
@@ -148,6 +150,20 @@ def _newer(
 ) -> IncompatibleStateError:
     what = f"the state of key group {key_group} of operator {plan.uid!r}"
     return newer_format(error, what, written_by)
+
+
+def open_tables(plan: OperatorPlan, query: str) -> TableFiles:
+    """The table files of an operator on this worker, after those nobody needs have gone."""
+    state = plan.state
+    files = TableFiles(
+        query,
+        plan.uid,
+        state.table_dir,
+        keep_s=to_millis(state.table_keep, "table_keep") / 1000,
+        most_bytes=state.table_bytes,
+    )
+    files.collect()
+    return files
 
 
 class GroupState:

@@ -13,7 +13,7 @@ from pyspark import TaskContext
 
 from flinkish._core.columns.columns import RecordMismatch
 from flinkish._core.columns.records import RecordReader
-from flinkish._core.operators.keyed_process import KeyedProcess, KeyedTimerService
+from flinkish._core.operators.keyed_process import KeyedTimerService
 from flinkish._core.state.table import StateTable
 from flinkish._core.values.codec import unpack_payload
 from flinkish.common.errors import SchemaMismatchError
@@ -21,30 +21,31 @@ from flinkish.common.notes import add_note, dated, shortened, spell_out_notes
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.metrics import MetricGroup
+from flinkish.operators.definition import EnginePlace, KeyedDefinition
+from flinkish.operators.key_columns import rows_of_column
 from flinkish.operators.opened import OpenedFunctions
 from flinkish.operators.runtime_context import KeyedRuntimeContext
 from flinkish.spark.encoders import RowEncoder
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.keyed.output_pieces import FIRST_OUTPUTS, cut, outputs_of
-from flinkish.spark.keyed.packed_columns import element_times, normalized_column, text_buffers
+from flinkish.spark.keyed.packed_columns import element_times
 from flinkish.spark.keyed.packing import NULL_KEY_GROUP
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, KEY, MAIN, OperatorPlan
 from flinkish.spark.keyed.result_rows import Result
 from flinkish.spark.keyed.run_counts import RunCounts
 from flinkish.spark.type_mapping import row_schema
 from flinkish.state.backend import KeyedStateBackend
-from flinkish.time.domain import TimeDomain
 
 if TYPE_CHECKING:
     from flinkish.spark.control_plane.task import TaskPlane
 
-__all__ = ["BLOCK", "NO_PROCESSING_TIME", "OperatorRun"]
+__all__ = ["BLOCK", "OperatorRun"]
 
 BLOCK = 512  # rows
 
-NO_PROCESSING_TIME = (
+_NO_PROCESSING_TIME = (
     "this operator serves no processing-time timers, since Spark then runs a batch at every "
-    "trigger, with or without data; ask for them with process(..., processing_time_timers=True)"
+    "trigger, with or without data; ask for them with {}(..., processing_time_timers=True)"
 )
 
 
@@ -90,25 +91,24 @@ class OperatorRun:
             self._task.count_by(self.counts.totals)
 
     def _open(self, context: TaskContext | None) -> None:
-        """Make the engine, open the function."""
+        """Make the engine, open the functions."""
         plan = self._plan
-        self._function: Any = plan.function
+        operator = plan.operator
+        assert isinstance(operator, KeyedDefinition)
+        self._definition = operator
+        refusal = _NO_PROCESSING_TIME.format(operator.asked_with)
         timers = KeyedTimerService(
             self.table,
-            refusal=None if plan.processing_time else NO_PROCESSING_TIME,
+            refusal=None if plan.processing_time else refusal,
             event_refusal=plan.no_event_time,
         )
-        self.engine = KeyedProcess(
-            self.table,
-            timers,
-            self._watched(self._function.process_element),
-            self._watched(self._function.on_timer),
-            OutputTag,
-            TimeDomain.EVENT_TIME,
-            TimeDomain.PROCESSING_TIME,
+        context_of_run = self._runtime_context(context, of_key=operator.of_key)
+        watch = None if self._task is None else self._watched
+        self.engine = operator.make_engine(
+            EnginePlace(self.backend, timers, context_of_run, names=plan.field_names, watch=watch)
         )
         self.engine.output_limit = FIRST_OUTPUTS
-        self._functions.open([self._function], self._runtime_context(context))
+        self._functions.open(operator.functions, context_of_run)
 
     def _runtime_context(
         self, context: TaskContext | None, *, of_key: bool = False
@@ -187,8 +187,7 @@ class OperatorRun:
 
     def _watched(self, method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         """A method that is called only while the control plane wants the task."""
-        if self._task is None:
-            return method
+        assert self._task is not None
         check = self._task.check
 
         def call(subject: Any, context: Any) -> Any:
@@ -229,7 +228,8 @@ class OperatorRun:
     @property
     def _operator(self) -> str:
         """The operator's name and function, for messages."""
-        return f"operator {self._plan.uid!r} ({self._plan.function_name})"
+        assert self._plan.operator is not None
+        return f"operator {self._plan.uid!r} ({self._plan.operator.name})"
 
     def advance(self, watermark: int, now: int, phase: int) -> Iterator[Result]:
         """Move the watermark (ms) and fire what is due on both clocks."""
@@ -290,21 +290,7 @@ class OperatorRun:
     def key_rows(self, batch: pa.RecordBatch) -> np.ndarray:
         """The table's rows of the keys of a batch."""
         name = self._plan.key_column
-        return self.intern(batch.column(name or KEY), packed=name is None)
-
-    def intern(self, column: pa.Array, *, packed: bool) -> np.ndarray:
-        """The table's rows of a column of keys; of encoded ones when ``packed``."""
-        rows = np.empty(len(column), np.uint32)
-        if pa.types.is_integer(column.type) and column.type != pa.uint64():
-            self.table.intern_ints(column.cast(pa.int64()).to_numpy(), None, rows)
-        elif packed:
-            self.table.intern_packed(*text_buffers(column, pa.binary()), None, rows)
-        elif pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            self.table.intern_strings(*text_buffers(column, pa.string()), None, rows)
-        else:
-            keys = RecordReader([normalized_column(column)], ("key",)).values(0)
-            self.table.intern_objects(keys, None, rows)
-        return rows
+        return rows_of_column(self.table, batch.column(name or KEY), packed=name is None)
 
     def route_null_keys(self, lost: Iterable[pa.RecordBatch]) -> Iterator[Result]:
         """Count rows without a key and send them to the side output that was asked for."""
@@ -390,7 +376,7 @@ class OperatorRun:
         engine = self.engine
         return {
             "rows": engine.processed,
-            "late_rows": engine.late,
+            "late_rows": self._definition.late_rows(engine),
             "timers_registered": engine.timers.registered,
             "timers_deleted": engine.timers.deleted,
             "timers_fired": engine.fired,

@@ -17,13 +17,15 @@ from flinkish._core.values.values import pack_key
 from flinkish.common.errors import NullKeyError, TimestampError, UserFunctionError
 from flinkish.common.keys import normalized_key
 from flinkish.common.notes import add_note, spell_out_notes
-from flinkish.spark.keyed.packed_columns import normalized_column
+from flinkish.operators.key_columns import normalized_column
+from flinkish.spark.keyed.marks import MARK_TAG, MarkMaker, mark_row
 from flinkish.spark.keyed.placement import clock_slot, slot_of
 from flinkish.spark.keyed.plan import (
     AFTER_WATERMARK,
     BEFORE_WATERMARK,
     EVENT_TIME,
     KEY,
+    MARK,
     PHASE,
     OperatorPlan,
 )
@@ -74,8 +76,10 @@ _PARTITIONS = ("spark.sql.streaming.internal.stateStore.partitions", "spark.sql.
 _SPARKS_DEFAULT = "200"
 
 
-def packer(plan: OperatorPlan, pack_rows: PackRows | None = None) -> Callable[[Batches], Batches]:
-    """The function for `mapInArrow` that packs the rows of an operator's input.
+def packer(
+    plan: OperatorPlan, pack_rows: PackRows | None = None, number: int = 1
+) -> Callable[[Batches], Batches]:
+    """The function for `mapInArrow` that packs the rows of input 1 or 2 of an operator.
 
     ``pack_rows`` makes the payloads of a table; `pack_table` does, if nothing else is said.
     """
@@ -85,24 +89,38 @@ def packer(plan: OperatorPlan, pack_rows: PackRows | None = None) -> Callable[[B
         context = TaskContext.get()
         part = context.partitionId() if context else 0
         sequence = 0
-        packed: list[tuple[int, int, int, int, Any]]
-        packed = [(slot_of(SETTINGS_GROUP), 0, part, 0, b"")]
-        if context is not None and part == 0 and _asks(context, plan):
-            packed += [(slot_of(group), 0, 0, -1, b"") for group in range(plan.max_parallelism)]
-        if context is not None and plan.chained and (clock := _own_clock(context)) is not None:
-            packed.append((clock, 0, part, 0, b""))
+        packed = _asked(plan, context, part) if plan.partitions is None else []
+        mark = None if plan.partitions is None else MarkMaker(plan, number)
         for table in _chunks(batches):
-            for phase, rows in _phases(plan, table):
+            for phase, rows in _phases(plan, table if mark is None else mark.take(table)):
                 for group, payload in pack_rows(plan, rows):
                     packed.append((slot_of(group), phase, part, sequence, payload))
                     sequence += 1
             yield _packed_rows(packed)
             packed = []
+        if mark is not None:
+            payload = mark.payload()
+            packed += [
+                (slot_of(partition), MARK, part, 0, payload)
+                for partition in range(plan.partitions or 0)
+            ]
         if packed:
             yield _packed_rows(packed)
 
     pack.__name__ = f"pack {plan.uid}"  # in Spark's plans
     return pack
+
+
+def _asked(
+    plan: OperatorPlan, context: TaskContext | None, part: int
+) -> list[tuple[int, int, int, int, Any]]:
+    """Rows without a payload, for what has to be called in a batch with rows of its own or none."""
+    asked: list[tuple[int, int, int, int, Any]] = [(slot_of(SETTINGS_GROUP), 0, part, 0, b"")]
+    if context is not None and part == 0 and _asks(context, plan):
+        asked += [(slot_of(group), 0, 0, -1, b"") for group in range(plan.max_parallelism)]
+    if context is not None and plan.chained and (clock := _own_clock(context)) is not None:
+        asked.append((clock, 0, part, 0, b""))
+    return asked
 
 
 def batch_id(context: TaskContext | None) -> int | None:
@@ -155,8 +173,10 @@ def _chunks(batches: Batches) -> Iterator[pa.Table]:
 
 def _phases(plan: OperatorPlan, table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
     """Rows by the phase in which they are to be handled."""
-    if not plan.chained:
-        yield AFTER_WATERMARK, table
+    if not plan.chained or plan.partitions is not None:
+        # Versioned by batch, rows of either phase are handled before the watermark moves.
+        if table.num_rows:
+            yield AFTER_WATERMARK, table
         return
     for phase in (BEFORE_WATERMARK, AFTER_WATERMARK):
         rows = table.filter(pc.equal(table.column(PHASE), phase))
@@ -305,10 +325,13 @@ def read_payload(payload: Any, schema: pa.Schema) -> pa.RecordBatch:
         return reader.read_next_batch()
 
 
-def unpacker(tag: str, schema: pa.Schema, uid: str) -> Callable[[Batches], Batches]:
+def unpacker(
+    tag: str, schema: pa.Schema, uid: str, *, marks: bool = False
+) -> Callable[[Batches], Batches]:
     """The function for `mapInArrow` that takes one output out of an operator's results.
 
-    Behind the columns of `schema` it gives EVENT_TIME and PHASE, for a following operator.
+    After the columns of `schema` it gives EVENT_TIME and PHASE, for a following operator, and with
+    ``marks`` those of the watermark, too.
     """
     timed = schema.append(pa.field(EVENT_TIME, pa.int64()))
 
@@ -319,6 +342,9 @@ def unpacker(tag: str, schema: pa.Schema, uid: str) -> Callable[[Batches], Batch
                 rows = read_payload(wanted.column("payload")[index].as_buffer(), timed)
                 phase = np.full(rows.num_rows, wanted.column("phase")[index].as_py(), np.int32)
                 yield rows.append_column(PHASE, pa.array(phase))
+            if marks:
+                for mark in batch.filter(pc.equal(batch.column("tag"), MARK_TAG)).column("payload"):
+                    yield mark_row(mark.as_py(), schema)
 
     # In Spark's plans.
     unpack.__name__ = " ".join(filter(None, ("output", tag, "of", uid)))

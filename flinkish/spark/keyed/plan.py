@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import pyarrow as pa
 
@@ -14,10 +15,10 @@ from flinkish.common.errors import IllegalArgumentError
 from flinkish.common.typeinfo import TypeInformation
 
 if TYPE_CHECKING:  # a worker loads the parts that its own plan has, when it unpickles them
-    from flinkish.operators.interval_join import JoinDefinition
-    from flinkish.operators.window_definition import WindowDefinition
+    from pyspark.sql import DataFrame
+
+    from flinkish.operators.definition import OperatorDefinition
     from flinkish.spark.control_plane import PlaneHandle
-    from flinkish.spark.keyed.columns.plan import VectorPlan
 
 __all__ = [
     "AFTER_WATERMARK",
@@ -25,9 +26,11 @@ __all__ = [
     "EVENT_TIME",
     "KEY",
     "MAIN",
+    "MARK",
     "PHASE",
     "OperatorPlan",
     "StateSettings",
+    "Strategy",
 ]
 
 # Names of the columns that packing adds after the user's own.
@@ -39,6 +42,8 @@ EVENT_TIME = "__flinkish_time"
 PHASE = "__flinkish_phase"
 BEFORE_WATERMARK = 0
 AFTER_WATERMARK = 1
+# No phase: the row is a mark of the watermark (see `marks`).
+MARK = 2
 
 NO_EVENT_TIME = (
     "the stream has no event time, so its watermark never moves and no event-time timer would ever "
@@ -61,6 +66,12 @@ class StateSettings:
     its own factor between this and twice this, so that groups do not all compact at once) and
     ``compact_bytes``, or once there are ``compact_pieces`` of them, full ones (8 MB) not counted.
 
+    ``backend`` is "store", Spark's state store, or "versioned": files beside the checkpoint's own,
+    one for each partition and batch.  A micro-batch then costs a fraction of the time, timers fire
+    in the batch whose rows let time pass, and the number of partitions may change at a restart.
+    ``checkpoint`` is the query's checkpointLocation for workers that nobody tells it: on Spark
+    Connect.
+
     ``generation`` starts an operator without the state and timers that its checkpoint has: those
     written under another name are dropped, each key group's when it is next touched or one of its
     timers is due, and counted as ``groups_dropped``.  Under the name that the checkpoint has
@@ -74,26 +85,52 @@ class StateSettings:
     compact_bytes: int = 256 * 1024
     compact_pieces: int = 128
     generation: str = ""
+    backend: Literal["store", "versioned"] = "store"
+    checkpoint: str | None = None
 
     def __post_init__(self) -> None:
         to_millis(self.table_keep, "table_keep", minimum=0)
+        if self.backend not in ("store", "versioned"):
+            raise IllegalArgumentError(
+                f"backend must be 'store' or 'versioned', not {self.backend!r}"
+            )
         if self.table_bytes is not None and self.table_bytes < 0:
             raise IllegalArgumentError(
                 f"table_bytes must be 0 or more bytes, or None, not {self.table_bytes}"
             )
 
 
+class Strategy(Protocol):
+    """How an operator's rows travel, and how they are handed over: see `strategies`."""
+
+    def packed(self, plan: OperatorPlan, frame: DataFrame, second: DataFrame | None) -> DataFrame:
+        """The rows of a stream's inputs as payloads of key groups."""
+        ...
+
+    def run_batch(
+        self, plan: OperatorPlan, frame: DataFrame, second: DataFrame | None
+    ) -> DataFrame:
+        """The operator's results over batch DataFrames."""
+        ...
+
+    def open_run(self, plan: OperatorPlan, table: Any = None) -> Any:
+        """The `OperatorRun` of a plan in this task, its functions opened."""
+        ...
+
+
 @dataclass(frozen=True)
 class OperatorPlan:
-    """One keyed operator.
+    """One keyed operator: what runs (``operator``), and by which ``strategy``.
 
     ``schema`` is that of the user's rows; packed batches have the columns KEY (unless the key is
     one of the user's columns, ``key_column``) and EVENT_TIME (when ``timed``) after them.
     ``chained`` rows come from another operator, with its EVENT_TIME and PHASE.  ``definition``
-    stands for the query where Spark does not tell its id.  ``vector`` is a vectorised window
-    operator, ``window`` one that is not, ``join`` an interval join; each runs instead of a
-    function.  ``second`` is the plan of the second input, where there is one: its rows, keys and
-    event time.
+    stands for the query where Spark does not tell its id.  ``second`` is the plan of the second
+    input, where there is one: its rows, keys and event time.
+
+    ``partitions`` is the number of tasks of an operator whose state is versioned by batch, None of
+    one in Spark's store; ``defined_ms`` is when it was defined; its watermark ``trails_by`` so many
+    ms the highest event time of a source, None if that has no watermark.
 
     For the checkpoint's settings: whether the user has ``named`` the operator, the shuffle
     partitions that ``max_parallelism`` follows from ``groups_by_default``, and the ``keys`` as
@@ -101,7 +138,8 @@ class OperatorPlan:
     """
 
     uid: str
-    function: Any
+    operator: OperatorDefinition | None
+    strategy: Strategy
     schema: pa.Schema
     key_columns: tuple[str, ...]
     key_types: tuple[Any, ...]
@@ -119,31 +157,14 @@ class OperatorPlan:
     job_parameters: dict[str, str] = field(default_factory=dict)
     state: StateSettings = field(default_factory=StateSettings)
     control_plane: PlaneHandle | None = None
+    partitions: int | None = None
+    defined_ms: int = 0
+    trails_by: int | None = None
     definition: str = "batch"
     named: bool = False
     groups_by_default: int | None = None
     keys: Any = None
-    vector: VectorPlan | None = None
-    window: WindowDefinition | None = None
-    join: JoinDefinition | None = None
     second: OperatorPlan | None = None
-
-    @property
-    def function_name(self) -> str:
-        """The class of the function, for messages."""
-        if self.vector is not None:
-            return "vectorised windows"
-        if self.window is not None:
-            return self.window.name
-        if self.join is not None:
-            return type(self.join.function).__name__
-        if self.second is not None:
-            # Not for the many operators with one input, which never run a broadcast.
-            from flinkish.operators.broadcast import Broadcast
-
-            if isinstance(self.function, Broadcast):
-                return type(self.function.function).__name__
-        return type(self.function).__name__
 
     @property
     def timed(self) -> bool:
@@ -156,9 +177,30 @@ class OperatorPlan:
         return self.timed or (self.second is not None and self.second.timed)
 
     @property
+    def field_names(self) -> tuple[Sequence[str] | None, Sequence[str] | None]:
+        """The fields of the rows of each input."""
+        return self.schema.names, None if self.second is None else self.second.schema.names
+
+    @property
     def no_event_time(self) -> str | None:
         """Why no event-time timer would fire, or None: over a batch all do, at its end."""
         return NO_EVENT_TIME if self.streaming and not self.has_watermark else None
+
+    @property
+    def is_versioned(self) -> bool:
+        """Whether state is versioned by batch."""
+        return self.partitions is not None
+
+    @property
+    def loses_watermark(self) -> bool:
+        """Whether Spark passes no watermark on: after its own operator on processing time."""
+        in_store = self.streaming and not self.is_versioned
+        return in_store and self.processing_time and self.has_watermark
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether the rows of this input bring marks of a watermark with them."""
+        return self.timed and (self.chained or self.trails_by is not None)
 
     @property
     def has_keys(self) -> bool:
@@ -176,9 +218,8 @@ class OperatorPlan:
     def without_functions(self) -> OperatorPlan:
         """All that packing needs: what runs may be large, and keys are for those that use them."""
         second = None if self.second is None else self.second.without_functions()
-        return replace(
-            self, function=None, window=None, join=None, control_plane=None, second=second
-        )
+        operator = None if self.operator is None else self.operator.for_packing()
+        return replace(self, operator=operator, control_plane=None, second=second)
 
     @cached_property
     def packed_schema(self) -> pa.Schema:

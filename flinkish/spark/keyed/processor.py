@@ -9,25 +9,25 @@ from pyspark import TaskContext
 from pyspark.sql import Row
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 
-from flinkish.common.durations import to_millis
 from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.spark.keyed.checkpoint_settings import check_settings
 from flinkish.spark.keyed.clock import last_watermark
+from flinkish.spark.keyed.group_call import Clock, call_group
 from flinkish.spark.keyed.group_state import (
     NOTHING_HELD,
     PIECE_SCHEMA,
     SEQUENCE_SCHEMA,
     GroupState,
+    Head,
+    open_tables,
     read_head,
 )
 from flinkish.spark.keyed.operator_run import OperatorRun
 from flinkish.spark.keyed.packing import NULL_KEY_GROUP, SETTINGS_GROUP, batch_id
 from flinkish.spark.keyed.placement import CLOCK_SLOTS, group_at
-from flinkish.spark.keyed.plan import AFTER_WATERMARK, BEFORE_WATERMARK, OperatorPlan
+from flinkish.spark.keyed.plan import OperatorPlan
 from flinkish.spark.keyed.result_rows import Result
-from flinkish.spark.keyed.runs import open_run
 from flinkish.spark.pickling import Sealed
-from flinkish.spark.tables import TableFiles
 
 __all__ = ["KeyGroupProcessor"]
 
@@ -143,16 +143,8 @@ class KeyGroupProcessor(StatefulProcessor):
     def _opened(self) -> OperatorRun:
         # Not in init: the function belongs to the worker that runs it.
         if self._run is None:
-            self._run = open_run(self._plan)
-            state = self._plan.state
-            files = TableFiles(
-                self._run.query_id,
-                self._plan.uid,
-                state.table_dir,
-                keep_s=to_millis(state.table_keep, "table_keep") / 1000,
-                most_bytes=state.table_bytes,
-            )
-            files.collect()
+            self._run = self._plan.strategy.open_run(self._plan)
+            files = open_tables(self._plan, self._run.query_id)
             self._state = GroupState(self._plan, self._run.backend, self._log, files)
         return self._run
 
@@ -164,36 +156,18 @@ class KeyGroupProcessor(StatefulProcessor):
         before: Iterable[bytes],
         after: Iterable[bytes],
     ) -> Iterator[Row]:
-        """Handle payloads, move the watermark, handle payloads: the order of Flink's inputs.
-
-        What comes out is yielded as it is made; state is committed after all of it.  If Spark wants
-        no more, it closes the iterator, and the state is thrown away as after a failure.
-        """
+        """Handle payloads and timers of a key group, and register its next Spark timer."""
         self._done.add(key_group)
         spark_watermark = times.getCurrentWatermarkInMs()
         now = times.getCurrentProcessingTimeInMs()
-        watermark = self._watermark(times)
-        try:
-            run.check()
-            head = self._state.open(key_group)
-            seen = self._last_watermark
-            if seen is None:  # not known, nor needed unless there is an operator before this one
-                seen = head.watermark if head else MIN_TIMESTAMP
-            run.begin(key_group, seen, now)
-            yield from map(_row, run.process(before, BEFORE_WATERMARK))
-            yield from map(_row, run.advance(watermark, now, BEFORE_WATERMARK))
-            yield from map(_row, run.take_outputs(BEFORE_WATERMARK))
-            yield from map(_row, run.process(after, AFTER_WATERMARK))
-            yield from map(_row, run.take_outputs(AFTER_WATERMARK))
-            # The timer of dropped state is as good as any.
-            known = head or self._state.dropped
-            timer = self._spark_timer(run, known.timer if known else None, spark_watermark, now)
-            self._state.commit(timer, watermark)
-        except BaseException as error:
-            run.fail(error, key_group)
-            self._state.abandon()
-            raise
-        run.counts.add(self._state.counters)
+        clock = Clock(self._last_watermark, self._watermark(times), now)
+
+        def timer_of(known: Head | None) -> int | None:
+            return self._spark_timer(run, known.timer if known else None, spark_watermark, now)
+
+        yield from map(
+            _row, call_group(run, self._state, key_group, clock, before, after, timer_of)
+        )
         reported = self._reported.get(key_group)
         gauges = self._state.gauges
         if reported is not None:

@@ -18,16 +18,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, StructType
 
 from flinkish._core.columns.records import RecordReader
-from flinkish._core.operators.keyed_process import KeyedProcess, KeyedTimerService
 from flinkish._core.values.codec import pack_groups, unpack_payload
 from flinkish._core.values.values import pack_key
-from flinkish.common.output_tag import OutputTag
 from flinkish.common.timestamps import MIN_TIMESTAMP
-from flinkish.operators.broadcast import Broadcast
-from flinkish.operators.interval_join import make_join_engine
+from flinkish.operators.broadcast_definition import Broadcast
+from flinkish.operators.key_columns import rows_of_column
 from flinkish.spark.internals import spark_schema
-from flinkish.spark.keyed.operator_run import BLOCK, NO_PROCESSING_TIME, OperatorRun
-from flinkish.spark.keyed.output_pieces import FIRST_OUTPUTS
+from flinkish.spark.keyed.operator_run import BLOCK, OperatorRun
 from flinkish.spark.keyed.packed_columns import element_times
 from flinkish.spark.keyed.packing import (
     NULL_KEY_GROUP,
@@ -39,7 +36,6 @@ from flinkish.spark.keyed.packing import (
 )
 from flinkish.spark.keyed.plan import EVENT_TIME, KEY, OperatorPlan
 from flinkish.spark.keyed.result_rows import Result
-from flinkish.time.domain import TimeDomain
 
 __all__ = ["INPUT", "TwoInputRun", "packer_of_input", "union_frame"]
 
@@ -58,7 +54,7 @@ def packer_of_input(plan: OperatorPlan, number: int) -> Any:
         for group, payload in pack(plan, table):
             yield group, payload + mark
 
-    return packer(plan.without_functions(), pack_rows)
+    return packer(plan.without_functions(), pack_rows, number)
 
 
 def _pack_everywhere(plan: OperatorPlan, table: pa.Table) -> Iterator[tuple[int, bytes]]:
@@ -168,43 +164,14 @@ class TwoInputRun(OperatorRun):
         plan = self._plan
         assert plan.second is not None
         self._inputs = (plan, plan.second)
-        timers = KeyedTimerService(
-            self.table,
-            refusal=None if plan.processing_time else NO_PROCESSING_TIME,
-            event_refusal=plan.no_event_time,
-        )
-        runtime_context = self._runtime_context(context)
-        if plan.join is not None:
-            self._function = plan.join.function
-            self.engine = make_join_engine(
-                plan.join,
-                self.backend,
-                timers,
-                left_names=plan.schema.names,
-                right_names=plan.second.schema.names,
-            )
-        else:
-            self._function = plan.function
-            self.engine = KeyedProcess(
-                self.table,
-                timers,
-                self._watched(self._function.process_element1),
-                self._watched(self._function.on_timer),
-                OutputTag,
-                TimeDomain.EVENT_TIME,
-                TimeDomain.PROCESSING_TIME,
-                self._watched(self._function.process_element2),
-            )
-        self.engine.output_limit = FIRST_OUTPUTS
-        if isinstance(self._function, Broadcast):
-            self._function.bind(self.backend, (0,))
-        self._functions.open([self._function], runtime_context)
+        self._broadcast = plan.operator if isinstance(plan.operator, Broadcast) else None
+        super()._open(context)
 
     def begin(self, key_group: int, watermark: int, now: int) -> None:
         """Set the clocks, and say which copy of broadcast state is at hand."""
         super().begin(key_group, watermark, now)
-        if isinstance(self._function, Broadcast):
-            self._function.move((key_group,))
+        if self._broadcast is not None:
+            self._broadcast.move((key_group,))
 
     def process(self, payloads: Iterable[bytes], phase: int) -> Iterator[Result]:
         """Hand packed rows to the function: the first input's, then the second's, or by time."""
@@ -212,8 +179,8 @@ class TwoInputRun(OperatorRun):
         payloads = list(payloads)
         for payload, batch in zip(payloads, self.unpack(payloads), strict=True):
             batches[payload[-1] - 1].append(batch)
-        if not self._inputs[1].has_keys:
-            yield from self._hand_over_broadcast(batches[1], phase)
+        if self._broadcast is not None:
+            yield from self._hand_over_broadcast(self._broadcast, batches[1], phase)
             batches[1].clear()
         found = []
         for number, (plan, own) in enumerate(zip(self._inputs, batches, strict=True), 1):
@@ -257,7 +224,7 @@ class TwoInputRun(OperatorRun):
     def _keys_of(self, number: int, rows: pa.RecordBatch) -> npt.NDArray[np.uint32]:
         """The table's rows of the keys of packed rows of one input."""
         column = self._inputs[number - 1].key_column
-        return self.intern(rows.column(column or KEY), packed=column is None)
+        return rows_of_column(self.table, rows.column(column or KEY), packed=column is None)
 
     def _hand_over(
         self,
@@ -288,12 +255,14 @@ class TwoInputRun(OperatorRun):
                 values, rows[start:stop], times[start:stop], phase, block
             )
 
-    def _hand_over_broadcast(self, batches: list[pa.RecordBatch], phase: int) -> Iterator[Result]:
+    def _hand_over_broadcast(
+        self, broadcast: Broadcast, batches: list[pa.RecordBatch], phase: int
+    ) -> Iterator[Result]:
         plan = self._inputs[1]
         for batch in batches:
             rows = RecordReader(batch.select(plan.schema.names)).rows()
             for value, time in zip(rows, _times(plan, batch).tolist(), strict=True):
-                self._function.use_broadcast_row()
+                broadcast.use_broadcast_row()
                 self.engine.input = 2
                 self.engine.process(value, None if time == MIN_TIMESTAMP else time)
                 if self.engine.is_full:
@@ -302,7 +271,7 @@ class TwoInputRun(OperatorRun):
 
     def key_rows(self, batch: pa.RecordBatch) -> npt.NDArray[np.uint32]:
         """The table's rows of the keys of a `union_frame`."""
-        return self.intern(batch.column(KEY), packed=True)
+        return rows_of_column(self.table, batch.column(KEY), packed=True)
 
     def unpack(self, payloads: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
         """The packed batches of payloads, of either input."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from flinkish.common.durations import DurationLike
-from flinkish.common.errors import ArgumentTypeError
+from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
 from flinkish.functions import AsyncRetryStrategy
 from flinkish.spark.calls.build import call_rows, name_of
 from flinkish.spark.calls.maker import MakeOperator
@@ -79,12 +80,6 @@ class AsyncDataStream:
         return _wait(data_stream, async_function, timeout, capacity, output_type, "ordered", retry)
 
 
-class AwaitedStream(DataStream):
-    """The results of calls, which are the ``_number``-th after the last keyed operator."""
-
-    _number: int
-
-
 def _strategy(given: Any) -> AsyncRetryStrategy:
     if not isinstance(given, AsyncRetryStrategy):
         raise ArgumentTypeError(
@@ -107,23 +102,31 @@ def _wait(
         raise ArgumentTypeError(
             f"data_stream must be a DataStream, not {stream!r}: DataStream(df) makes one"
         )
-    stamped: Stamped | None = None
-    if stream._event_time is not None:
-        stamped = Stamped(stream._event_time, chained=stream._operators > 0)
+    rows = stream._rows
+    if rows.marked:
+        raise UnsupportedOperationError(
+            "calls after an operator whose state is versioned by batch would lose the watermark: "
+            "leave StateSettings(backend='versioned') out, or make the calls before the operator"
+        )
+    stamped = None
+    if rows.event_time is not None:
+        stamped = Stamped(rows.event_time, chained=rows.chained)
     make = MakeOperator(function, mode, capacity, timeout, retry, None)
-    number = stream._number + 1 if isinstance(stream, AwaitedStream) else 1
+    number = rows.calls + 1
     frame = call_rows(
-        stream._frame,
+        rows.frame,
         make,
-        f"{name_of(function)}-{stream._operators}.{number}",
+        f"{name_of(function)}-{rows.operators}.{number}",
         output_type,
-        rows=tuple(stream._columns),
+        rows=rows.columns,
         stamped=stamped,
     ).to_df()
-    waited = AwaitedStream(frame)
-    waited._number = number
-    waited._columns = [name for name in frame.columns if name not in (EVENT_TIME, PHASE)]
-    waited._event_time = None if stamped is None else EVENT_TIME
-    waited._operators = stream._operators
-    waited._watermark_lost = stream._watermark_lost
-    return waited
+    return DataStream._of(
+        replace(
+            rows,
+            frame=frame,
+            columns=tuple(name for name in frame.columns if name not in (EVENT_TIME, PHASE)),
+            event_time=None if stamped is None else EVENT_TIME,
+            calls=number,
+        )
+    )

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from flinkish.common.errors import UnsupportedOperationError
-from flinkish.operators.broadcast import KeyedBroadcast, NonKeyedBroadcast
+from flinkish.operators.broadcast_definition import KeyedBroadcast, NonKeyedBroadcast
 from flinkish.operators.broadcast_state import check_descriptors
-from flinkish.spark.control_plane import ControlPlane
-from flinkish.spark.keyed.plan import StateSettings
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.streams.connected import ConnectedStreams, run_two_inputs
-from flinkish.spark.streams.options import OperatorOptions, shuffle_partitions
+from flinkish.spark.streams.options import KeyedOptions, OperatorOptions, shuffle_partitions
 from flinkish.spark.streams.windowed import Declared
 from flinkish.state.descriptors import MapStateDescriptor
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from flinkish.spark.streams.data_stream import DataStream, KeyedStream, ProcessedStream
 
 __all__ = ["BroadcastConnectedStream", "BroadcastStream", "connect"]
@@ -58,14 +59,7 @@ class BroadcastConnectedStream:
         output_type: Declared = None,
         *,
         schema: Declared = None,
-        uid: str | None = None,
-        max_parallelism: int | None = None,
-        order: str = "arrival",
-        processing_time_timers: bool = False,
-        null_keys: str = "fail",
-        job_parameters: Mapping[str, str] | None = None,
-        state: StateSettings | None = None,
-        control_plane: ControlPlane | None = None,
+        **options: Unpack[KeyedOptions],
     ) -> ProcessedStream:
         """Run a KeyedBroadcastProcessFunction, or a BroadcastProcessFunction without keys.
 
@@ -79,38 +73,32 @@ class BroadcastConnectedStream:
         """
         made = KeyedBroadcast if self._keyed else NonKeyedBroadcast
         broadcast = made(function, self._broadcast._descriptors)
-        rows: Any = getattr(self._first, "_stream", self._first)
-        if not rows.to_df().isStreaming:
+        rows = self._first._rows
+        if not rows.streaming:
             raise UnsupportedOperationError(
                 "broadcast state is kept from micro-batch to micro-batch, and this is a batch "
                 "DataFrame: join the rules to the rows with Spark's own join, and use process"
             )
+        asked = OperatorOptions.of("process", options)
         if not self._keyed:
-            if processing_time_timers:
+            if asked.processing_time_timers:
                 raise UnsupportedOperationError(
                     "a BroadcastProcessFunction has no timers, since its stream has no keys; call "
                     "key_by before connect, or leave processing_time_timers out"
                 )
-            max_parallelism = max_parallelism or shuffle_partitions(rows.to_df().sparkSession)
+            if asked.max_parallelism is None:
+                groups = shuffle_partitions(rows.frame.sparkSession)
+                asked = replace(asked, max_parallelism=groups)
         name = type(function).__name__
         check_picklable(function, f"the function {name}")
         return run_two_inputs(
             self._first,
             self._broadcast._stream,
             name,
-            OperatorOptions(
-                uid,
-                max_parallelism,
-                order,
-                processing_time_timers,
-                null_keys,
-                job_parameters,
-                state,
-                control_plane,
-            ),
+            asked,
             schema if schema is not None else output_type,
             f"a {'keyed ' if self._keyed else ''}broadcast process function sees each row",
-            function=broadcast,
+            broadcast,
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,22 +12,29 @@ from flinkish.common.errors import (
     TimestampError,
     UnsupportedOperationError,
 )
+from flinkish.common.methods import require_methods
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.functions import KeyedCoProcessFunction
-from flinkish.operators.interval_join import JoinDefinition
-from flinkish.operators.two_input import check_function
-from flinkish.spark.control_plane import ControlPlane
-from flinkish.spark.internals import arrow_schema
-from flinkish.spark.keyed.plan import OperatorPlan, StateSettings
+from flinkish.operators.definition import OperatorDefinition
+from flinkish.operators.join_definition import JoinDefinition
+from flinkish.operators.process_definitions import CoProcessDefinition
+from flinkish.spark.keyed.plan import OperatorPlan
+from flinkish.spark.keyed.strategies import TwoInputs
 from flinkish.spark.pickling import check_picklable
-from flinkish.spark.schemas import output_schema
 from flinkish.spark.streams.chosen_keys import no_key
-from flinkish.spark.streams.options import OperatorOptions, plan_settings
+from flinkish.spark.streams.options import (
+    KeyedOptions,
+    OperatorOptions,
+    output_settings,
+    plan_settings,
+)
 from flinkish.spark.streams.porting import PortingHints
 from flinkish.spark.streams.windowed import Declared
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from flinkish.spark.streams.data_stream import DataStream, KeyedStream, ProcessedStream
 
 __all__ = ["ConnectedStreams", "IntervalJoin", "IntervalJoined"]
@@ -83,14 +89,7 @@ class ConnectedStreams(PortingHints):
         output_type: Declared = None,
         *,
         schema: Declared = None,
-        uid: str | None = None,
-        max_parallelism: int | None = None,
-        order: str = "arrival",
-        processing_time_timers: bool = False,
-        null_keys: str = "fail",
-        job_parameters: Mapping[str, str] | None = None,
-        state: StateSettings | None = None,
-        control_plane: ControlPlane | None = None,
+        **options: Unpack[KeyedOptions],
     ) -> ProcessedStream:
         """Run a KeyedCoProcessFunction; parameters as for `KeyedStream.process`.
 
@@ -99,25 +98,18 @@ class ConnectedStreams(PortingHints):
         ``order="timestamp"`` all in the order of their event times; over batch DataFrames the
         rows of a key always are, first the first stream's among equals.
         """
-        check_function(function, KeyedCoProcessFunction, _METHODS, "process of connected streams")
-        options = OperatorOptions(
-            uid,
-            max_parallelism,
-            order,
-            processing_time_timers,
-            null_keys,
-            job_parameters,
-            state,
-            control_plane,
+        require_methods(
+            function, _METHODS, "process of connected streams needs a KeyedCoProcessFunction"
         )
+        asked = OperatorOptions.of("process", options)
         check_picklable(function, f"the function {type(function).__name__}")
         return run_two_inputs(
             *self._keyed(),
             type(function).__name__,
-            options,
+            asked,
             schema if schema is not None else output_type,
             "a keyed co-process function sees each row",
-            function=function,
+            CoProcessDefinition(function),
         )
 
     def _keyed(self) -> tuple[KeyedStream, KeyedStream]:
@@ -135,7 +127,7 @@ class IntervalJoin:
 
     def __init__(self, left: KeyedStream, right: KeyedStream) -> None:
         for stream in (left, right):
-            if stream._stream._event_time is None:
+            if stream._rows.event_time is None:
                 raise TimestampError(
                     "interval_join compares event times, and one of the streams has none: call "
                     "assign_timestamps_and_watermarks on both"
@@ -196,31 +188,24 @@ class IntervalJoined:
         output_type: Declared = None,
         *,
         schema: Declared = None,
-        uid: str | None = None,
-        max_parallelism: int | None = None,
-        null_keys: str = "fail",
-        job_parameters: Mapping[str, str] | None = None,
-        state: StateSettings | None = None,
-        control_plane: ControlPlane | None = None,
+        **options: Unpack[KeyedOptions],
     ) -> ProcessedStream:
         """Call a ProcessJoinFunction with each pair; parameters as for `KeyedStream.process`.
 
         Output has the later of the two times as event time.
         """
         definition = self._definition.with_function(process_join_function)
-        options = OperatorOptions(
-            uid, max_parallelism, "arrival", False, null_keys, job_parameters, state, control_plane
-        )
+        asked = OperatorOptions.of("process", options, "order", "processing_time_timers")
         name = type(process_join_function).__name__
         check_picklable(process_join_function, f"the function {name}")
         return run_two_inputs(
             self._left,
             self._right,
             name,
-            options,
+            asked,
             schema if schema is not None else output_type,
             f"{name} is called for each pair",
-            join=definition,
+            definition,
         )
 
 
@@ -231,9 +216,9 @@ def run_two_inputs(
     options: OperatorOptions,
     declared: Declared,
     path: str,
-    **runs: Any,
+    operator: OperatorDefinition,
 ) -> ProcessedStream:
-    """The outputs of an operator over two streams; ``runs`` says what runs.
+    """The outputs of an operator over two streams.
 
     A second stream without keys is broadcast; a first one may have none only then.
     """
@@ -248,33 +233,30 @@ def run_two_inputs(
     )
     if not any(keyless):
         _check_keys(first, second)
-    if first._stream._frame.isStreaming != second._stream._frame.isStreaming:
+    inputs = (first._rows, second._rows)
+    if inputs[0].streaming != inputs[1].streaming:
         raise UnsupportedOperationError(
             "one of the two is a streaming DataFrame and the other a batch one; read both as "
             "streams, or both as batches"
         )
-    timed = [one._stream._event_time is not None for one in (first, second)]
+    timed = [one.event_time is not None for one in inputs]
     if options.order == "timestamp" and not (all(timed) or keyless[1]):
         raise TimestampError("order='timestamp' needs event time on both streams")
-    name, frame, settings = plan_settings(first, kind, options)
-    _, _, other = plan_settings(second, kind, replace(options, uid=name, order="arrival"))
-    output = output_schema(declared, f"the output schema of operator {name!r}")
-    made = {
-        "function": None,
-        "output": arrow_schema(output),
-        "output_type": declared if isinstance(declared, TypeInformation) else None,
-    }
+    name, settings = plan_settings(first._keyed, kind, options)
+    _, other = plan_settings(second._keyed, kind, replace(options, uid=name, order="arrival"))
+    output, written = output_settings(declared, name)
+    made = {"operator": operator, "strategy": TwoInputs(), **written}
     keys = {"key_selector": None, "keys": None}
     plan = OperatorPlan(
-        **(made | settings | runs | (keys if keyless[0] else {})),
-        second=OperatorPlan(**(made | other | (keys if keyless[1] else {}))),
+        **(made | settings | (keys if keyless[0] else {})),
+        second=OperatorPlan(**(made | other | {"operator": None} | (keys if keyless[1] else {}))),
     )
-    return first._processed(frame, plan, output, f"row by row: {path}", second)
+    return first._processed(plan, output, f"row by row: {path}", second)
 
 
 def _check_keys(first: KeyedStream, second: KeyedStream) -> None:
     """Refuse keys that would not meet."""
-    kinds = [one._keys.kind for one in (first, second)]
+    kinds = [one._keyed.keys.kind for one in (first, second)]
     if kinds[0] != kinds[1]:
         raise ArgumentTypeError(
             f"the keys of the first stream are {kinds[0]}, those of the second {kinds[1]}; equal "

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, overload
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, overload
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
@@ -19,25 +20,28 @@ from flinkish.common.typeinfo import TypeInformation
 from flinkish.common.watermark_strategy import WatermarkStrategy
 from flinkish.functions import KeyedProcessFunction
 from flinkish.operators.grouped_reduce import GroupedReduce
-from flinkish.spark.control_plane import ControlPlane
-from flinkish.spark.internals import arrow_schema
-from flinkish.spark.keyed.plan import EVENT_TIME, MAIN, OperatorPlan, StateSettings
+from flinkish.operators.process_definitions import ProcessDefinition
+from flinkish.spark.keyed.plan import EVENT_TIME, MAIN, OperatorPlan
+from flinkish.spark.keyed.strategies import ByRows
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.schemas import check_names, event_time_column, output_schema
 from flinkish.spark.streams.assigned_times import with_timestamps
 from flinkish.spark.streams.broadcast import BroadcastConnectedStream, BroadcastStream, connect
-from flinkish.spark.streams.chosen_keys import ChosenKeys, chosen_keys, no_key
+from flinkish.spark.streams.chosen_keys import chosen_keys, no_key
 from flinkish.spark.streams.connected import ConnectedStreams, IntervalJoin
 from flinkish.spark.streams.described import Explained, columns_of, details_of
 from flinkish.spark.streams.given import check_frame, check_process_function
 from flinkish.spark.streams.operator_results import OperatorResults, run_operator, take_output
 from flinkish.spark.streams.options import (
+    KeyedOptions,
     OperatorOptions,
     joined_names,
+    output_settings,
     plan_settings,
     shuffle_partitions,
 )
 from flinkish.spark.streams.porting import PortingHints
+from flinkish.spark.streams.rows import KeyedRows, StreamRows
 from flinkish.spark.streams.windowed import Declared, WindowedStream
 from flinkish.state.descriptors import MapStateDescriptor
 from flinkish.windowing import (
@@ -45,6 +49,9 @@ from flinkish.windowing import (
     CountTumblingWindowAssigner,
     WindowAssigner,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["DataStream", "KeyedStream", "ProcessedStream"]
 
@@ -59,15 +66,13 @@ class DataStream(Explained, PortingHints):
     def __init__(self, frame: DataFrame) -> None:
         check_frame(frame)
         check_names(frame)
-        self._frame = frame
-        self._columns: list[str] = list(frame.columns)
-        self._event_time: str | None = None
-        self._operators = 0
-        self._watermark_lost = False
-        self._watermark: str | None = None
-        self._paths: dict[str, list[str]] = {}
-        # Operators before this stream: their names, and what tells two of one name apart.
-        self._names: dict[str, str] = {}
+        self._rows = StreamRows(frame, tuple(frame.columns))
+
+    @staticmethod
+    def _of(rows: StreamRows) -> DataStream:
+        made = DataStream(rows.frame)
+        made._rows = rows
+        return made
 
     def assign_timestamps_and_watermarks(
         self, watermark_strategy: WatermarkStrategy, *, column: str | None = None
@@ -83,7 +88,7 @@ class DataStream(Explained, PortingHints):
         UnsupportedOperationError after an operator, whose outputs have timestamps and a
         watermark already: Spark knows one watermark a source.
         """
-        if self._operators:
+        if self._rows.chained:
             raise UnsupportedOperationError(
                 "the output of an operator has event time already: that of the element or timer "
                 "it was made for, as in Flink; Spark allows no second watermark in a query"
@@ -94,7 +99,7 @@ class DataStream(Explained, PortingHints):
                 "event time comes from a timestamp column or from the strategy's timestamp "
                 "assigner; give exactly one of them: column='ts', or with_timestamp_assigner(...)"
             )
-        frame = self._frame
+        frame = self._rows.frame
         if assigner is not None:
             check_picklable(assigner, "the timestamp assigner")
             schema = StructType([*frame.schema.fields, StructField(EVENT_TIME, TimestampType())])
@@ -105,12 +110,12 @@ class DataStream(Explained, PortingHints):
         bound = watermark_strategy.max_out_of_orderness_ms
         if bound is not None and frame.isStreaming:
             frame = frame.withWatermark(column, f"{bound} milliseconds")
-        stream = DataStream(frame)
-        if bound is not None:
-            stream._watermark = f"trails the latest row by {bound} ms"
-        stream._columns = self._columns
-        stream._event_time = column
-        return stream
+        watermark = None if bound is None else f"trails the latest row by {bound} ms"
+        return self._of(
+            replace(
+                self._rows, frame=frame, event_time=column, watermark=watermark, trails_by=bound
+            )
+        )
 
     def key_by(
         self,
@@ -129,7 +134,8 @@ class DataStream(Explained, PortingHints):
         ``widened_from`` is for a column that became bigint while a checkpoint has state of its
         keys as int: its type before, or names to types (docs/guides/upgrading.md).
         """
-        return KeyedStream(self, chosen_keys(self.to_df(), keys, widened_from, key_type))
+        chosen = chosen_keys(self.to_df(), keys, widened_from, key_type)
+        return KeyedStream(KeyedRows(self._rows, chosen))
 
     @overload
     def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream: ...
@@ -149,32 +155,34 @@ class DataStream(Explained, PortingHints):
         """The stream for every key, or every task, of the one that `connect` is then called on."""
         return BroadcastStream(self, descriptors)
 
-    def window_all(self, window_assigner: WindowAssigner, **options: Any) -> WindowedStream:
+    def window_all(
+        self, window_assigner: WindowAssigner, **options: Unpack[KeyedOptions]
+    ) -> WindowedStream:
         """All elements in windows, without keys: one task does the work.
 
         Options as for `KeyedStream.window`.
         """
         options.setdefault("max_parallelism", 1)
-        one = KeyedStream(self, chosen_keys(self.to_df(), (no_key,)))
+        one = KeyedStream(KeyedRows(self._rows, chosen_keys(self.to_df(), (no_key,))))
         windowed = one.window(window_assigner, **options)
         windowed.keyed = False
         return windowed
 
     def to_df(self) -> DataFrame:
         """The rows as a DataFrame."""
-        return self._frame.select(*self._columns)
+        return self._rows.to_df()
 
 
 class KeyedStream(PortingHints):
     """A stream whose rows are handled key by key."""
 
-    def __init__(self, stream: DataStream, keys: ChosenKeys) -> None:
-        self._stream = stream
-        self._keys = keys
+    def __init__(self, keyed: KeyedRows) -> None:
+        self._keyed = keyed
+        self._rows = keyed.rows
 
     def __repr__(self) -> str:
-        keys = ", ".join(self._keys.columns) or self._keys.described
-        return f"KeyedStream{columns_of(self._stream.to_df())} by {keys}"
+        keys = ", ".join(self._keyed.keys.columns) or self._keyed.keys.described
+        return f"KeyedStream{columns_of(self._rows.to_df())} by {keys}"
 
     def process(
         self,
@@ -182,14 +190,7 @@ class KeyedStream(PortingHints):
         output_type: Declared = None,
         *,
         schema: Declared = None,
-        uid: str | None = None,
-        max_parallelism: int | None = None,
-        order: str = "arrival",
-        processing_time_timers: bool = False,
-        null_keys: str | OutputTag = "fail",
-        job_parameters: Mapping[str, str] | None = None,
-        state: StateSettings | None = None,
-        control_plane: ControlPlane | None = None,
+        **options: Unpack[KeyedOptions],
     ) -> ProcessedStream:
         """Run a keyed process function.
 
@@ -197,45 +198,36 @@ class KeyedStream(PortingHints):
             function: the function; sent to the workers, opened there once for each task and batch.
             output_type: PyFlink's name for ``schema``; give one of the two.
             schema: columns of the main output.
-            uid: name of the operator, for messages and statistics; by default its class and place.
-                The checkpoint remembers one that is given, and refuses an operator with another.
-            max_parallelism: number of key groups, in which state is kept and moved, and the most
-                tasks that can share the work.  It cannot be changed for a checkpoint.  By default
-                the power of two at or above twice `spark.sql.shuffle.partitions`, at least
-                16 and at most 1024: each group costs every batch that touches it some milliseconds.
-            order: "arrival" hands the rows of a batch over as they come, as Flink does; "timestamp"
-                sorts each key group's rows of a batch by event time first (ties keep their order).
-            processing_time_timers: serve them.  Spark then runs a batch at every trigger, whether
-                there is data or not.
-            null_keys: what becomes of rows without a key: "fail", "drop" (counted), or an OutputTag
-                that gets them as a side output.
-            job_parameters: for `runtime_context.get_job_parameter`.
-            state: how state is kept; see StateSettings.
-            control_plane: a `ControlPlane`, which then knows who runs which partition and what the
-                operator has counted so far, and can cancel or drain it.
+
+        Options, by keyword, here and for the other operators of keyed streams:
+
+        - ``uid``: name of the operator, for messages and statistics; by default its class and
+          place. The checkpoint remembers one that is given, and refuses an operator with another.
+        - ``max_parallelism``: number of key groups, in which state is kept and moved, and the most
+          tasks that can share the work. It cannot be changed for a checkpoint. By default the power
+          of two at or above twice `spark.sql.shuffle.partitions`, at least 16 and at most 1024:
+          each group costs every batch that touches it some milliseconds.
+        - ``order``: "arrival" hands the rows of a batch over as they come, as Flink does;
+          "timestamp" sorts each key group's rows of a batch by event time first (ties keep their
+          order).
+        - ``processing_time_timers``: serve them. Spark then runs a batch at every trigger, whether
+          there is data or not.
+        - ``null_keys``: what becomes of rows without a key: "fail", "drop" (counted), or an
+          OutputTag that gets them as a side output.
+        - ``job_parameters``: for `runtime_context.get_job_parameter`.
+        - ``state``: how state is kept; see StateSettings.
+        - ``control_plane``: a `ControlPlane`, which then knows who runs which partition and what
+          the operator has counted so far, and can cancel or drain it.
         """
         declared = schema if schema is not None else output_type
         check_process_function(function)
-        options = OperatorOptions(
-            uid,
-            max_parallelism,
-            order,
-            processing_time_timers,
-            null_keys,
-            job_parameters,
-            state,
-            control_plane,
-        )
+        asked = OperatorOptions.of("process", options)
         check_picklable(function, f"the function {type(function).__name__}")
-        name, frame, settings = plan_settings(self, type(function).__name__, options)
-        output = output_schema(declared, f"the output schema of operator {name!r}")
-        plan = OperatorPlan(
-            function=function,
-            output=arrow_schema(output),
-            output_type=declared if isinstance(declared, TypeInformation) else None,
-            **settings,
-        )
-        return self._processed(frame, plan, output, "a keyed process function sees each row")
+        name, settings = plan_settings(self._keyed, type(function).__name__, asked)
+        output, written = output_settings(declared, name)
+        operator = ProcessDefinition(function)
+        plan = OperatorPlan(operator=operator, strategy=ByRows(), **written, **settings)
+        return self._processed(plan, output, "a keyed process function sees each row")
 
     def reduce(
         self,
@@ -243,7 +235,7 @@ class KeyedStream(PortingHints):
         output_type: Declared = None,
         *,
         schema: Declared = None,
-        **options: Any,
+        **options: Unpack[KeyedOptions],
     ) -> ProcessedStream:
         """Reduce the rows of each key, by a ReduceFunction or a function of two rows.
 
@@ -251,7 +243,7 @@ class KeyedStream(PortingHints):
         key gives its last value alone, as in Flink's batch mode.  The output has the columns of
         the input unless `schema` says otherwise.  Options as for `process`.
         """
-        rows = self._stream.to_df()
+        rows = self._rows.to_df()
         declared = schema if schema is not None else output_type
         return self.process(
             GroupedReduce(func, only_last=not rows.isStreaming),
@@ -280,15 +272,7 @@ class KeyedStream(PortingHints):
     def window(
         self,
         window_assigner: WindowAssigner,
-        *,
-        uid: str | None = None,
-        max_parallelism: int | None = None,
-        order: str = "arrival",
-        processing_time_timers: bool | None = None,
-        null_keys: str | OutputTag = "fail",
-        job_parameters: Mapping[str, str] | None = None,
-        state: StateSettings | None = None,
-        control_plane: ControlPlane | None = None,
+        **options: Unpack[KeyedOptions],
     ) -> WindowedStream:
         """The stream with the elements of each key in windows; see `WindowedStream`.
 
@@ -296,19 +280,11 @@ class KeyedStream(PortingHints):
         assigner or a built-in trigger follows the clock; ``processing_time_timers`` says it for a
         trigger of your own.
         """
-        options = OperatorOptions(
-            uid,
-            max_parallelism,
-            order,
-            processing_time_timers,
-            null_keys,
-            job_parameters,
-            state,
-            control_plane,
-        )
-        return WindowedStream(self, window_assigner, options)
+        return WindowedStream(self, window_assigner, OperatorOptions.of("window", options))
 
-    def count_window(self, size: int, slide: int = 0, **options: Any) -> WindowedStream:
+    def count_window(
+        self, size: int, slide: int = 0, **options: Unpack[KeyedOptions]
+    ) -> WindowedStream:
         """Windows of ``size`` elements of a key, one every ``slide`` (0: every ``size``).
 
         Options as for `window`.
@@ -318,38 +294,36 @@ class KeyedStream(PortingHints):
         return self.window(CountSlidingWindowAssigner(size, slide), **options)
 
     def _processed(
-        self,
-        user: DataFrame,
-        plan: OperatorPlan,
-        output: StructType,
-        path: str,
-        second: KeyedStream | None = None,
+        self, plan: OperatorPlan, output: StructType, path: str, second: KeyedStream | None = None
     ) -> ProcessedStream:
         """The outputs of an operator over this stream, and maybe a second one; see `explain`."""
-        streams = [self._stream] if second is None else [self._stream, second._stream]
-        names = joined_names(plan, [stream._names for stream in streams])
-        results = run_operator(plan, *(stream._frame for stream in streams))
-        number = 1 + max(stream._operators for stream in streams)
-        processed = ProcessedStream(results, output, number)
-        processed._watermark_lost = plan.processing_time and plan.has_watermark and user.isStreaming
-        processed._names = names
-        marks = [stream._watermark for stream in streams if stream._watermark is not None]
-        processed._watermark = "; ".join(dict.fromkeys(marks)) or None
-        details = details_of(plan, processed._watermark, shuffle_partitions(user.sparkSession))
-        for stream in streams:
-            processed._paths |= stream._paths
-        processed._paths[f"{plan.uid}: {path}"] = details
-        return processed
+        rows = [one._rows for one in (self, second) if one is not None]
+        names = joined_names(plan, [one.names for one in rows])
+        results = run_operator(plan, *(one.frame for one in rows))
+        watermark = "; ".join(dict.fromkeys(one.watermark for one in rows if one.watermark)) or None
+        paths = {path: details for one in rows for path, details in one.paths.items()}
+        partitions = shuffle_partitions(rows[0].frame.sparkSession)
+        paths[f"{plan.uid}: {path}"] = details_of(plan, watermark, partitions)
+        made = StreamRows(
+            results.output(MAIN, output),
+            tuple(output.names),
+            EVENT_TIME,
+            operators=1 + max(one.operators for one in rows),
+            watermark=watermark,
+            marked=plan.is_versioned,
+            watermark_lost=plan.loses_watermark,
+            paths=paths,
+            names=names,
+        )
+        return ProcessedStream(made, results, output)
 
 
 class ProcessedStream(DataStream):
     """The outputs of a keyed operator; as a stream, the main one."""
 
-    def __init__(self, results: OperatorResults, output: StructType, number: int) -> None:
-        super().__init__(results.output(MAIN, output))
-        self._columns = output.names
-        self._event_time = EVENT_TIME
-        self._operators = number
+    def __init__(self, rows: StreamRows, results: OperatorResults, output: StructType) -> None:
+        super().__init__(rows.frame)
+        self._rows = rows
         self._results = results
         self._output = output
 
@@ -360,15 +334,8 @@ class ProcessedStream(DataStream):
         state of its own.  To take several outputs from one run use `foreach_batch`.
         """
         schema = _tag_schema(output_tag)
-        stream = DataStream(self._results.output(output_tag.tag_id, schema))
-        stream._columns = schema.names
-        stream._event_time = EVENT_TIME
-        stream._operators = self._operators
-        stream._watermark_lost = self._watermark_lost
-        stream._paths = self._paths
-        stream._watermark = self._watermark
-        stream._names = self._names
-        return stream
+        frame = self._results.output(output_tag.tag_id, schema)
+        return self._of(replace(self._rows, frame=frame, columns=tuple(schema.names)))
 
     def foreach_batch(
         self, write: Callable[..., None], *side_outputs: OutputTag

@@ -10,6 +10,7 @@ from pyspark.sql.streaming import StreamingQuery
 from flinkish.spark.explained import explain_error
 from flinkish.spark.keyed.plan import OperatorPlan
 from flinkish.spark.streams.chosen_keys import no_key
+from flinkish.spark.streams.rows import StreamRows
 
 __all__ = ["Explained", "columns_of", "details_of"]
 
@@ -17,7 +18,7 @@ __all__ = ["Explained", "columns_of", "details_of"]
 class Explained(ABC):
     """A stream that explains itself, and why a query on it failed."""
 
-    _paths: dict[str, list[str]]  # a line for each operator before it, and its details
+    _rows: StreamRows
 
     @abstractmethod
     def to_df(self) -> DataFrame:
@@ -29,10 +30,10 @@ class Explained(ABC):
         With ``extended`` below each line the keys, key groups and partitions of the operator, its
         event time and watermark, its timers, and how its checkpoint finds its state.
         """
-        if not self._paths:
+        if not self._rows.paths:
             return "no operator: the rows of a DataFrame"
         lines: list[str] = []
-        for path, details in self._paths.items():
+        for path, details in self._rows.paths.items():
             lines += [path, *(f"  {detail}" for detail in details)] if extended else [path]
         return "\n".join(lines)
 
@@ -42,7 +43,7 @@ class Explained(ABC):
         return None if error is None else explain_error(error)
 
     def __repr__(self) -> str:
-        operators = [path.partition(": ")[0] for path in self._paths]
+        operators = [path.partition(": ")[0] for path in self._rows.paths]
         after = f" after {' and '.join(operators)}" if operators else ""
         return f"{type(self).__name__}{columns_of(self.to_df())}{after}"
 
@@ -65,7 +66,7 @@ def details_of(plan: OperatorPlan, watermark: str | None, partitions: int) -> li
         f"key groups: {plan.max_parallelism}, in {partitions} partitions",
         f"event time: {_time(plan)}; watermark: {watermark or 'none'}",
         f"timers: on {'event and processing time' if plan.processing_time else 'event time'}",
-        f"state: in the checkpoint, of {_whose(plan)}",
+        f"state: {_where(plan)}",
     ]
 
 
@@ -81,6 +82,12 @@ def _time(plan: OperatorPlan) -> str:
     if plan.chained:
         return "that of the operator before"
     return "none" if plan.event_time is None else f"column {plan.event_time!r}"
+
+
+def _where(plan: OperatorPlan) -> str:
+    if plan.is_versioned:
+        return f"versioned by batch, in the checkpoint's files of {plan.uid!r}"
+    return f"in the checkpoint, of {_whose(plan)}"
 
 
 def _whose(plan: OperatorPlan) -> str:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from flinkish.common.errors import IllegalStateError
 from flinkish.spark.internals import arrow_schema
-from flinkish.spark.keyed.batch import run_batch
-from flinkish.spark.keyed.columns.packing import pack_rows_of
 from flinkish.spark.keyed.observed import by_observed_name, flat, observed_name, sum_metrics
-from flinkish.spark.keyed.packing import PACKED_SCHEMA, packer, unpacker
+from flinkish.spark.keyed.packing import PACKED_SCHEMA, unpacker
 from flinkish.spark.keyed.plan import EVENT_TIME, PHASE, OperatorPlan
 from flinkish.spark.keyed.processor import KeyGroupProcessor
 from flinkish.spark.keyed.result_rows import COUNTERS, GAUGES, METRICS, REPORTS, results_schema
-from flinkish.spark.keyed.two_inputs import packer_of_input
-from flinkish.spark.session import check_session
+from flinkish.spark.keyed.versioned import version_runner
+from flinkish.spark.session import check_session, check_versioned_session
+from flinkish.spark.versions.located import tell_checkpoints
 
 __all__ = ["OperatorResults", "run_operator", "take_output"]
+
+_PACKED_COLUMNS = [column.split() for column in PACKED_SCHEMA.split(", ")]
 
 
 def run_operator(
@@ -33,15 +34,26 @@ def run_operator(
     name = observed_name(plan.uid, given=plan.named)
     sums = [F.sum(counter).alias(counter) for counter in COUNTERS]
     sums.append(sum_metrics(F.col(METRICS)).alias(METRICS))
-    if plan.vector is not None:
-        frame = frame.drop(*_unread(frame, plan))
     if not frame.isStreaming:
         observation = Observation(name)
-        results = run_batch(frame, plan, second).observe(observation, *sums)
+        results = plan.strategy.run_batch(plan, frame, second).observe(observation, *sums)
         return OperatorResults(results, plan.uid, name, observation)
-    check_session(frame.sparkSession)
     results = (
-        _packed(frame, plan, second)
+        _by_batch(plan, frame, second) if plan.is_versioned else _in_store(plan, frame, second)
+    )
+    # Null in a batch in which not all key groups were asked.
+    asked = F.sum(REPORTS) == plan.max_parallelism
+    sums += [F.when(asked, F.sum(gauge)).alias(gauge) for gauge in GAUGES]
+    return OperatorResults(
+        results.observe(name, *sums), plan.uid, name, None, marked=plan.is_versioned
+    )
+
+
+def _in_store(plan: OperatorPlan, frame: DataFrame, second: DataFrame | None) -> DataFrame:
+    """The operator as Spark's own stateful one."""
+    check_session(frame.sparkSession)
+    return (
+        plan.strategy.packed(plan, frame, second)
         .groupBy("slot")
         .transformWithState(
             KeyGroupProcessor(plan),
@@ -50,39 +62,47 @@ def run_operator(
             timeMode="ProcessingTime" if plan.processing_time else "EventTime",
         )
     )
-    # Null in a batch in which not all key groups were asked.
-    asked = F.sum(REPORTS) == plan.max_parallelism
-    sums += [F.when(asked, F.sum(gauge)).alias(gauge) for gauge in GAUGES]
-    return OperatorResults(results.observe(name, *sums), plan.uid, name, None)
 
 
-def _packed(frame: DataFrame, plan: OperatorPlan, second: DataFrame | None) -> DataFrame:
-    """The rows of the inputs as payloads."""
-    if second is not None:
-        # Spark's watermark of a union is the lower of both, like Flink's.
-        assert plan.second is not None
-        return frame.mapInArrow(packer_of_input(plan, 1), PACKED_SCHEMA).union(
-            second.mapInArrow(packer_of_input(plan.second, 2), PACKED_SCHEMA)
-        )
-    return frame.mapInArrow(packer(plan.without_functions(), pack_rows_of(plan)), PACKED_SCHEMA)
+def _by_batch(plan: OperatorPlan, frame: DataFrame, second: DataFrame | None) -> DataFrame:
+    """The operator over partitions whose state is in version files; Spark knows of no state."""
+    assert plan.partitions is not None
+    check_versioned_session(frame.sparkSession)
+    if plan.state.checkpoint is None:
+        tell_checkpoints(frame.sparkSession)
+    packed = plan.strategy.packed(plan, frame, second)
+    if plan.processing_time:
+        packed = packed.union(_ticks(frame.sparkSession))
+    return packed.repartition(plan.partitions, "slot").mapInArrow(
+        version_runner(plan), results_schema()
+    )
 
 
-def _unread(frame: DataFrame, plan: OperatorPlan) -> list[str]:
-    """Columns that nobody reads, and that therefore need not travel."""
-    read = {*plan.schema.names, *plan.key_columns, plan.event_time}
-    if plan.chained:
-        read |= {EVENT_TIME, PHASE}
-    return [name for name in frame.columns if name not in read]
+def _ticks(spark: SparkSession) -> DataFrame:
+    """No rows, of a source that has new ones every second: so Spark runs a batch that often."""
+    ticks = (
+        spark.readStream.format("rate").option("rowsPerSecond", 1).option("numPartitions", 1).load()
+    )
+    columns = [F.lit(None).cast(kind).alias(name) for name, kind in _PACKED_COLUMNS]
+    return ticks.where(F.col("value") < 0).select(*columns)
 
 
-def take_output(results: DataFrame, tag: str, schema: StructType, uid: str) -> DataFrame:
+def take_output(
+    results: DataFrame, tag: str, schema: StructType, uid: str, *, marks: bool = False
+) -> DataFrame:
     """One of the outputs of an operator, out of all results or of a micro-batch of them.
 
-    Behind its columns are EVENT_TIME and PHASE, for a following operator.
+    After its columns are EVENT_TIME and PHASE, for a following operator, and with ``marks`` there
+    are rows for marks of the watermark.
     """
+    columns = [
+        StructField(one.name, one.dataType, one.nullable or marks, one.metadata)
+        for one in schema.fields
+    ]
     fields = [StructField(EVENT_TIME, LongType()), StructField(PHASE, IntegerType())]
     return results.select("phase", "tag", "payload").mapInArrow(
-        unpacker(tag, arrow_schema(schema), uid), StructType([*schema.fields, *fields])
+        unpacker(tag, arrow_schema(StructType(columns)), uid, marks=marks),
+        StructType([*columns, *fields]),
     )
 
 
@@ -90,16 +110,23 @@ class OperatorResults:
     """The results of an operator: rows of a tag and a payload, and of counters."""
 
     def __init__(
-        self, frame: DataFrame, uid: str, name: str, observation: Observation | None
+        self,
+        frame: DataFrame,
+        uid: str,
+        name: str,
+        observation: Observation | None,
+        *,
+        marked: bool = False,
     ) -> None:
         self.frame = frame
         self.uid = uid
         self.name = name
         self._observation = observation
+        self._marked = marked
 
     def output(self, tag: str, schema: StructType) -> DataFrame:
         """One of the outputs, as `take_output` gives it."""
-        return take_output(self.frame, tag, schema, self.uid)
+        return take_output(self.frame, tag, schema, self.uid, marks=self._marked)
 
     def statistics(self, query: Any = None) -> dict[str, int]:
         """Sums of what the operator and its function counted, and what it held when last asked."""

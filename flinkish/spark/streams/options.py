@@ -3,40 +3,45 @@
 from __future__ import annotations
 
 import secrets
+import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields
+from typing import Any, TypedDict
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 
 from flinkish.common.errors import (
     IllegalArgumentError,
     TimestampError,
     UnsupportedOperationError,
 )
+from flinkish.common.names import did_you_mean
 from flinkish.common.output_tag import OutputTag
+from flinkish.common.typeinfo import TypeInformation
 from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.control_plane.attached import handle_of
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.keyed.plan import OperatorPlan, StateSettings
-from flinkish.spark.schemas import session_time_zone
+from flinkish.spark.schemas import output_schema, session_time_zone
+from flinkish.spark.streams.rows import KeyedRows
 from flinkish.time.key_groups import UPPER_BOUND_MAX_PARALLELISM
 
-if TYPE_CHECKING:
-    from flinkish.spark.streams.data_stream import KeyedStream
-
-__all__ = ["OperatorOptions", "joined_names", "plan_settings", "shuffle_partitions"]
+__all__ = [
+    "KeyedOptions",
+    "OperatorOptions",
+    "joined_names",
+    "output_settings",
+    "plan_settings",
+    "shuffle_partitions",
+]
 
 _PARTITIONS = "spark.sql.shuffle.partitions"
 
 
-@dataclass(frozen=True)
-class OperatorOptions:
-    """The options of `KeyedStream.process` and `KeyedStream.window`; described there.
-
-    ``processing_time_timers`` None leaves it to the operator.
-    """
+class KeyedOptions(TypedDict, total=False):
+    """The options of a keyed operator, by keyword; `KeyedStream.process` describes them."""
 
     uid: str | None
     max_parallelism: int | None
@@ -46,6 +51,38 @@ class OperatorOptions:
     job_parameters: Mapping[str, str] | None
     state: StateSettings | None
     control_plane: ControlPlane | None
+
+
+@dataclass(frozen=True)
+class OperatorOptions:
+    """The same with their defaults.
+
+    ``processing_time_timers`` None leaves it to the operator.
+    """
+
+    uid: str | None = None
+    max_parallelism: int | None = None
+    order: str = "arrival"
+    processing_time_timers: bool | None = None
+    null_keys: str | OutputTag = "fail"
+    job_parameters: Mapping[str, str] | None = None
+    state: StateSettings | None = None
+    control_plane: ControlPlane | None = None
+
+    @classmethod
+    def of(cls, method: str, given: KeyedOptions, *without: str) -> OperatorOptions:
+        """The options that were given to a method, which does not take those of ``without``.
+
+        TypeError for one that it does not take.
+        """
+        known = [one.name for one in fields(cls) if one.name not in without]
+        for name in given:
+            if name not in known:
+                raise TypeError(
+                    f"{method}() got an unexpected keyword argument {name!r}"
+                    + (did_you_mean(name, known) or f"; its options are {', '.join(known)}")
+                )
+        return cls(**given)
 
     def check(self) -> None:
         """IllegalArgumentError for a value that cannot be."""
@@ -74,28 +111,36 @@ _MANY_PARTITIONS = (
 
 
 def plan_settings(
-    keyed: KeyedStream, kind: str, options: OperatorOptions, *, fewest_groups: int = 16
-) -> tuple[str, DataFrame, dict[str, Any]]:
-    """Check options; the operator's name, its input, and what every plan over a stream has.
+    keyed: KeyedRows, kind: str, options: OperatorOptions, *, fewest_groups: int = 16
+) -> tuple[str, dict[str, Any]]:
+    """Check options; the operator's name, and what every plan over a stream has.
 
     ``kind`` names an operator without a uid; ``fewest_groups`` are the key groups it has at least
     where max_parallelism is left out.
     """
     options.check()
-    stream = keyed._stream
-    if options.order == "timestamp" and stream._event_time is None:
+    rows, keys = keyed.rows, keyed.keys
+    if options.order == "timestamp" and rows.event_time is None:
         raise TimestampError(
             "order='timestamp' needs event time: call assign_timestamps_and_watermarks first"
         )
-    if stream._watermark_lost:
+    if rows.watermark_lost:
         raise UnsupportedOperationError(
             "the operator before this one has event time and serves processing-time timers, "
             "and Spark passes no watermark on after such an operator: timers here would "
             "never fire; put it last, or write its output and read it in a second query"
         )
-    name = options.uid or f"{kind}-{stream._operators + 1}"
-    user = stream.to_df()
-    if user.isStreaming and user.sparkSession.conf.get(_PARTITIONS, None) is None:
+    state = options.state or StateSettings()
+    versioned = state.backend == "versioned" and rows.streaming
+    if rows.chained and rows.streaming and rows.marked != versioned:
+        raise UnsupportedOperationError(
+            "this operator and the one before it keep their state in different ways, and the "
+            "watermark of one does not reach the other: give both the same "
+            "StateSettings(backend=...)"
+        )
+    name = options.uid or f"{kind}-{rows.operators + 1}"
+    user = rows.to_df()
+    if rows.streaming and user.sparkSession.conf.get(_PARTITIONS, None) is None:
         # Python shows a warning of one place and one text once.
         found = shuffle_partitions(user.sparkSession)
         warnings.warn(_MANY_PARTITIONS.format(found=found), stacklevel=1)
@@ -103,26 +148,38 @@ def plan_settings(
     settings = {
         "uid": name,
         "schema": arrow_schema(user.schema),
-        "key_columns": keyed._keys.columns,
-        "key_types": keyed._keys.types,
-        "keys": keyed._keys.described,
-        "key_selector": keyed._keys.selector,
+        "key_columns": keys.columns,
+        "key_types": keys.types,
+        "keys": keys.described,
+        "key_selector": keys.selector,
         "max_parallelism": given or _default_key_groups(user.sparkSession, fewest_groups),
         "groups_by_default": None if given else shuffle_partitions(user.sparkSession),
         "named": options.uid is not None,
-        "event_time": stream._event_time,
-        "chained": stream._operators > 0,
-        "streaming": user.isStreaming,
+        "event_time": rows.event_time,
+        "chained": rows.chained,
+        "streaming": rows.streaming,
         "time_zone": session_time_zone(user),
         "processing_time": bool(options.processing_time_timers),
         "timestamp_order": options.order == "timestamp",
         "null_keys": options.null_keys,
         "job_parameters": dict(options.job_parameters or {}),
-        "state": options.state or StateSettings(),
+        "state": state,
+        "partitions": shuffle_partitions(user.sparkSession) if versioned else None,
+        "defined_ms": time.time_ns() // 1_000_000,
+        "trails_by": rows.trails_by,
         "control_plane": handle_of(options.control_plane),
         "definition": secrets.token_hex(16),
     }
-    return name, user, settings
+    return name, settings
+
+
+def output_settings(
+    declared: StructType | str | TypeInformation | None, name: str
+) -> tuple[StructType, dict[str, Any]]:
+    """The schema of an operator's output, and what its plan has of it."""
+    output = output_schema(declared, f"the output schema of operator {name!r}")
+    kind = declared if isinstance(declared, TypeInformation) else None
+    return output, {"output": arrow_schema(output), "output_type": kind}
 
 
 def joined_names(plan: OperatorPlan, before: Sequence[Mapping[str, str]]) -> dict[str, str]:

@@ -20,9 +20,9 @@ from flinkish.functions.aggregates import BuiltInAggregate, BuiltInAggregates
 from flinkish.operators.window_definition import WindowDefinition
 from flinkish.spark.internals import arrow_schema, spark_schema
 from flinkish.spark.keyed.plan import OperatorPlan
+from flinkish.spark.keyed.strategies import ByColumns, ByRows
 from flinkish.spark.pickling import check_picklable
-from flinkish.spark.schemas import output_schema
-from flinkish.spark.streams.options import OperatorOptions, plan_settings
+from flinkish.spark.streams.options import OperatorOptions, output_settings, plan_settings
 from flinkish.spark.streams.porting import PortingHints
 from flinkish.spark.streams.window_aggregates import (
     WindowRows,
@@ -69,7 +69,7 @@ class WindowedStream(PortingHints):
         self._definition = WindowDefinition.of(assigner)
         self.keyed = True
         """Whether window functions get a key."""
-        if self._definition.needs_event_time and keyed._stream._event_time is None:
+        if self._definition.needs_event_time and keyed._rows.event_time is None:
             raise TimestampError(
                 f"{type(assigner).__name__} needs event time, and the stream has none: call "
                 "assign_timestamps_and_watermarks before key_by, or use processing-time windows"
@@ -144,7 +144,7 @@ class WindowedStream(PortingHints):
         )
         declared = schema if schema is not None else output_type
         if declared is None and window_function is None:
-            declared = self._stream._stream.to_df().schema
+            declared = self._stream._rows.to_df().schema
         return self._run(definition, declared)
 
     def aggregate(
@@ -168,7 +168,7 @@ class WindowedStream(PortingHints):
         """
         built_in = built_in_aggregates(aggregate_function)
         if built_in is not None:
-            built_in = resolved(built_in, self._stream._stream.to_df())
+            built_in = resolved(built_in, self._stream._rows.to_df())
             if window_function is None and schema is None and output_type is None:
                 return self._aggregate(built_in)
             aggregate_function = BuiltInAggregates(built_in)
@@ -179,8 +179,8 @@ class WindowedStream(PortingHints):
 
     def _aggregate(self, aggregates: Sequence[BuiltInAggregate]) -> ProcessedStream:
         """Built-in aggregates alone: by columns if that is possible."""
-        keys = self._stream._keys.columns
-        columns = arrow_schema(self._stream._stream.to_df().schema)
+        keys = self._stream._keyed.keys.columns
+        columns = arrow_schema(self._stream._rows.to_df().schema)
         vector, reason = vector_plan(self._definition, aggregates, keys, columns)
         if self._options.order == "timestamp":
             vector, reason = None, "order='timestamp' hands rows over one by one"
@@ -191,16 +191,16 @@ class WindowedStream(PortingHints):
             )
             return self._run(definition, spark_schema(output), reason)
         # A batch costs some milliseconds a key group, and by columns little else.
-        _, frame, settings = plan_settings(self._stream, "windows", self._options, fewest_groups=4)
+        _, settings = plan_settings(self._stream._keyed, "windows", self._options, fewest_groups=4)
         read = [columns.field(name) for name in vector.columns(keys, columns)]
         plan = OperatorPlan(
-            function=None,
+            operator=vector,
+            strategy=ByColumns(),
             output=output,
             output_type=None,
-            vector=vector,
             **(settings | {"schema": pa.schema(read)}),
         )
-        return self._stream._processed(frame, plan, spark_schema(output), f"by columns: {reason}")
+        return self._stream._processed(plan, spark_schema(output), f"by columns: {reason}")
 
     # --- the operator
 
@@ -211,24 +211,16 @@ class WindowedStream(PortingHints):
             check_picklable(part, f"the {type(part).__name__}")
         for function in _parts(definition):
             check_picklable(function, f"the function {type(function).__name__}")
-        name, frame, settings = plan_settings(
-            self._stream,
+        name, settings = plan_settings(
+            self._stream._keyed,
             definition.name,
             replace(self._options, processing_time_timers=self._clock(definition)),
         )
-        if not frame.isStreaming:
+        if not self._stream._rows.streaming:
             _refuse_without_end(definition)
-        output = output_schema(declared, f"the output schema of operator {name!r}")
-        plan = OperatorPlan(
-            function=None,
-            window=definition,
-            output=arrow_schema(output),
-            output_type=declared if isinstance(declared, TypeInformation) else None,
-            **settings,
-        )
-        return self._stream._processed(
-            frame, plan, output, f"row by row: {reason or _reason(definition)}"
-        )
+        output, written = output_settings(declared, name)
+        plan = OperatorPlan(operator=definition, strategy=ByRows(), **written, **settings)
+        return self._stream._processed(plan, output, f"row by row: {reason or _reason(definition)}")
 
     def _clock(self, definition: WindowDefinition) -> bool:
         """Whether timers on processing time are served."""

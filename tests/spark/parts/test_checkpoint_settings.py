@@ -15,7 +15,7 @@ from flinkish.common.errors import IllegalArgumentError, IncompatibleStateError
 from flinkish.datastream.functions import KeyedProcessFunction
 from flinkish.functions.aggregates import Count, Sum
 from flinkish.operators.grouped_reduce import GroupedReduce
-from flinkish.operators.interval_join import JoinDefinition
+from flinkish.operators.join_definition import JoinDefinition
 from flinkish.operators.vector_window import WindowSpec
 from flinkish.operators.window_definition import WindowDefinition
 from flinkish.spark.keyed.checkpoint_settings import (
@@ -76,7 +76,7 @@ class Counting(KeyedProcessFunction):
 
 
 TUMBLING = WindowSpec(size=1000, unit=1000)
-JOIN = {"join": JoinDefinition(-5, 5)} | second()
+JOIN = {"function": JoinDefinition(-5, 5)} | second()
 
 REFUSED = {
     "wider": ({}, {"keys": keys("id bigint")}, "keys", r"key_by\(..., widened_from='int'\)"),
@@ -140,28 +140,33 @@ REFUSED = {
     "uid gone": ({"uid": "count", "named": True}, {"uid": "C-1"}, "uid", "uid='count'"),
     "operator": ({}, {"function": GroupedReduce(max)}, "operator", "=process, .* has reduce"),
     "path": (
-        {"vector": vector(TUMBLING)},
-        {"window": HOUR},
+        {"function": vector(TUMBLING)},
+        {"function": HOUR},
         "operator",
         "=windows, by columns, .* has windows, row by row",
     ),
     "join": (JOIN, second(), "operator", "=interval join"),
     "bounds": (
         JOIN,
-        {"join": JoinDefinition(-5, 6)} | second(),
+        {"function": JoinDefinition(-5, 6)} | second(),
         "bounds",
         r"\[-5, 5\], this program has \[-5, 6\]",
     ),
-    "windows": ({"window": HOUR}, {"window": DAY}, "windows", r"TumblingEventTimeWindows\(3600000"),
+    "windows": (
+        {"function": HOUR},
+        {"function": DAY},
+        "windows",
+        r"TumblingEventTimeWindows\(3600000",
+    ),
     "panes": (
-        {"vector": vector(TUMBLING)},
-        {"vector": vector(WindowSpec(size=1000, unit=500))},
+        {"function": vector(TUMBLING)},
+        {"function": vector(WindowSpec(size=1000, unit=500))},
         "windows",
         "size 1000 ms, unit 1000 ms, this program has size 1000 ms, unit 500 ms",
     ),
     "aggregates": (
-        {"vector": vector(TUMBLING)},
-        {"vector": vector(TUMBLING, Sum("amount"), Count())},
+        {"function": vector(TUMBLING)},
+        {"function": vector(TUMBLING, Sum("amount"), Count())},
         "aggregates",
         "in their order",
     ),
@@ -197,12 +202,12 @@ HARMLESS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "digits": ({"keys": keys("id decimal(9,2)")}, {"keys": keys("id decimal(20,2)")}),
     "a uid for one without": ({"uid": "C-1"}, {"uid": "count", "named": True}),
     "another derived name": ({"uid": "C-1"}, {"uid": "D-1"}),
-    "lateness": ({"window": HOUR}, {"window": HOUR.with_lateness(Time.minutes(5))}),
-    "trigger": ({"window": HOUR}, {"window": HOUR.with_trigger(CountTrigger.of(3))}),
-    "the same trigger": ({"window": HOUR}, {"window": HOUR.with_trigger(EventTimeTrigger())}),
+    "lateness": ({"function": HOUR}, {"function": HOUR.with_lateness(Time.minutes(5))}),
+    "trigger": ({"function": HOUR}, {"function": HOUR.with_trigger(CountTrigger.of(3))}),
+    "the same trigger": ({"function": HOUR}, {"function": HOUR.with_trigger(EventTimeTrigger())}),
     "names of results": (
-        {"vector": vector(TUMBLING)},
-        {"vector": vector(TUMBLING, Count().alias("n"), Sum("amount"))},
+        {"function": vector(TUMBLING)},
+        {"function": vector(TUMBLING, Count().alias("n"), Sum("amount"))},
     ),
     "groups now said": ({"groups_by_default": 2}, {}),
     "compaction": ({}, {"compact_pieces": 3}),

@@ -17,7 +17,6 @@ from flinkish.operators.vector_window import WindowSpec
 from flinkish.spark.keyed.columns.packing import combine_rows
 from flinkish.spark.keyed.columns.plan import VectorPlan
 from flinkish.spark.keyed.packing import keyed_batch
-from flinkish.spark.keyed.runs import open_run
 from flinkish.state import ValueStateDescriptor
 from flinkish.testing import KeyedOneInputStreamOperatorTestHarness
 from tests.spark.fake_spark import plan
@@ -62,7 +61,7 @@ def test_rows_by_row(name: str, kind: pa.DataType, tmp_path: Path) -> None:
     )
     batch, groups, _ = keyed_batch(operator, table)
     assert [groups.tolist().index(group) for group in groups.tolist()] == FIRSTS
-    with open_run(operator, StateTable(0)) as run:
+    with operator.strategy.open_run(operator, StateTable(0)) as run:
         rows = run.key_rows(batch).tolist()
     assert [rows.index(row) for row in rows] == FIRSTS
 
@@ -74,13 +73,12 @@ def test_rows_combined_by_columns(
 ) -> None:
     table = table_of(kind)
     operator = plan(
-        None,
+        VectorPlan(WindowSpec(size=1000, unit=1000), (Count(),)),
         OUT,
         tmp_path,
         schema=table.schema,
         key_columns=columns,
         key_types=(None,) * len(columns),
-        vector=VectorPlan(WindowSpec(size=1000, unit=1000), (Count(),)),
     )
     combined = combine_rows(operator, table.to_batches()[0])
     found = combined.keys[0].to_pylist()

@@ -11,11 +11,10 @@ import pytest
 
 from flinkish._core.state.table import StateTable
 from flinkish.functions import BroadcastProcessFunction, KeyedCoProcessFunction
-from flinkish.operators.broadcast import NonKeyedBroadcast
+from flinkish.operators.broadcast_definition import NonKeyedBroadcast
 from flinkish.spark.keyed.packing import SETTINGS_GROUP, pack_table, read_payload
 from flinkish.spark.keyed.placement import group_at
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME
-from flinkish.spark.keyed.runs import open_run
 from flinkish.spark.keyed.two_inputs import TwoInputRun, packer_of_input
 from flinkish.state import MapStateDescriptor
 from tests.spark.fake_spark import SCHEMA, plan
@@ -61,7 +60,7 @@ def handed_over(tmp_path: Path, counts: tuple[int, int], order: str) -> list[Any
             at = pa.array(times, pa.timestamp("ms", "UTC")).cast(pa.timestamp("us", "UTC"))
             table = pa.table([pa.array(keys), pa.array(ns), at], schema=SCHEMA)
             payloads += [bytes(p) + bytes([number]) for _, p in pack_table(both, table)]
-    run = open_run(both, StateTable(0))
+    run = both.strategy.open_run(both, StateTable(0))
     assert isinstance(run, TwoInputRun)
     assert list(run.process(payloads, AFTER_WATERMARK)) == []
     run.close()
@@ -96,7 +95,7 @@ def test_rows_without_keys(tmp_path: Path) -> None:
     second = plan(None, OUT, tmp_path, **settings)
     function = NonKeyedBroadcast(Above(), [MOST])
     both = plan(function, OUT, tmp_path, second=second, **settings)
-    assert both.function_name == "Above", "errors name what the user wrote"
+    assert function.name == "Above", "errors name what the user wrote"
 
     def packed(number: int, ns: list[int]) -> list[tuple[int, bytes]]:
         at = pa.array([5] * len(ns), pa.timestamp("us", "UTC"))
@@ -109,7 +108,7 @@ def test_rows_without_keys(tmp_path: Path) -> None:
     elements, rules = packed(1, [3, 9, 4, 5]), packed(2, [7, 3])
     assert [group for group, _ in elements] == [0]
     assert [group for group, _ in rules] == [0, 1, 2]
-    run = open_run(both, StateTable(0))
+    run = both.strategy.open_run(both, StateTable(0))
     run.begin(0, 0, 0)
     assert list(run.process([elements[0][1], rules[0][1]], AFTER_WATERMARK)) == []
     (result,) = run.take_outputs(AFTER_WATERMARK)

@@ -54,7 +54,7 @@ def windows(
 ) -> OperatorPlan:
     vector = VectorPlan(WindowSpec.of(assigner, lateness), AGGREGATES, late)
     keys = changes.get("key_columns", ("key",))
-    return plan(None, vector.output(keys, SCHEMA), directory, vector=vector, **changes)
+    return plan(vector, vector.output(keys, SCHEMA), directory, **changes)
 
 
 def plain(row: tuple[Any, ...]) -> tuple[Any, ...]:

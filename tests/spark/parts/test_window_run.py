@@ -16,7 +16,6 @@ from flinkish.functions import ProcessWindowFunction
 from flinkish.operators.window_definition import WindowDefinition
 from flinkish.spark.keyed.batch import _KeyByKey
 from flinkish.spark.keyed.plan import OperatorPlan
-from flinkish.spark.keyed.runs import open_run
 from flinkish.windowing import (
     ContinuousProcessingTimeTrigger,
     CountTrigger,
@@ -43,9 +42,7 @@ class Spans(ProcessWindowFunction):
 
 
 def windows(definition: WindowDefinition, directory: Path, **changes: Any) -> OperatorPlan:
-    return plan(
-        None, OUT, directory, window=definition.with_function(Spans(), "process"), **changes
-    )
+    return plan(definition.with_function(Spans(), "process"), OUT, directory, **changes)
 
 
 ROWS = st.lists(st.tuples(st.sampled_from("abcde"), st.integers(0, 80)), min_size=1, max_size=15)
@@ -144,7 +141,7 @@ class Rows(ProcessWindowFunction):
 
 def test_functions_get_rows(tmp_path: Path) -> None:
     definition = WindowDefinition.of(TumblingEventTimeWindows.of(10))
-    operator = plan(None, OUT, tmp_path, window=definition.with_function(Rows(), "process"))
+    operator = plan(definition.with_function(Rows(), "process"), OUT, tmp_path)
     spark = FakeSpark()
     spark.batch(operator, [("a", 1, BASE), ("b", 2, BASE + 1)], 1)
     assert sorted(spark.batch(operator, [], BASE + 10)) == [("a", 0, 0, []), ("b", 0, 0, [])]
@@ -153,7 +150,7 @@ def test_functions_get_rows(tmp_path: Path) -> None:
 def test_a_batch_dataframe_of_many_keys_needs_the_rows_of_few(tmp_path: Path) -> None:
     definition = WindowDefinition.of(GlobalWindows.create()).with_trigger(CountTrigger.of(2))
     operator = windows(definition, tmp_path)
-    run = open_run(operator, StateTable(0))
+    run = operator.strategy.open_run(operator, StateTable(0))
     keyed = _KeyByKey(operator, run)
     fired = 0
     for number in range(40):  # contents of global windows are never cleaned up

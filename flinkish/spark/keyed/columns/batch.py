@@ -21,7 +21,7 @@ from flinkish._core.state.key_rows import forget_empty_rows
 from flinkish._core.state.table import StateTable
 from flinkish.common.timestamps import MAX_TIMESTAMP, MIN_TIMESTAMP
 from flinkish.spark.keyed.columns.packing import combine_rows, fixed_records, named_keys
-from flinkish.spark.keyed.columns.plan import PANE_BEGIN, RECORD
+from flinkish.spark.keyed.columns.plan import PANE_BEGIN, RECORD, vector_of
 from flinkish.spark.keyed.columns.run import VectorRun
 from flinkish.spark.keyed.packing import keyed_batch
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, OperatorPlan
@@ -34,10 +34,10 @@ Batches = Iterator[pa.RecordBatch]
 
 def run_windows(frame: DataFrame, plan: OperatorPlan) -> DataFrame:
     """The operator's results over a batch DataFrame, in the columns of the streaming operator's."""
-    assert plan.vector is not None
+    vector = vector_of(plan)
     # Late is nothing, and each window fires once: lateness would only hold state.
-    spec = replace(plan.vector.spec, lateness=0)
-    plan = replace(plan, vector=replace(plan.vector, spec=spec, late_tag=None))
+    spec = replace(vector.spec, lateness=0)
+    plan = replace(plan, operator=replace(vector, spec=spec, late_tag=None))
     # Rows without a key travel as they are, to be counted and put where they belong.
     combines = spec.combines and plan.null_keys == "fail"
     if combines:

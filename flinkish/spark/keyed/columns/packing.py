@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from flinkish._core.values.codec import pack_groups
-from flinkish.spark.keyed.columns.plan import PANE_BEGIN, RECORD
-from flinkish.spark.keyed.packed_columns import normalized_column
+from flinkish.operators.key_columns import normalized_column
+from flinkish.spark.keyed.columns.plan import PANE_BEGIN, RECORD, vector_of
 from flinkish.spark.keyed.packing import (
     NULL_KEY_GROUP,
     PackRows,
@@ -26,8 +26,11 @@ from flinkish.spark.keyed.packing import (
     pack_table,
     tuple_keys,
 )
-from flinkish.spark.keyed.plan import EVENT_TIME, KEY, OperatorPlan
+from flinkish.spark.keyed.plan import EVENT_TIME, KEY, PHASE, OperatorPlan
 from flinkish.time import assign_to_key_groups
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 __all__ = [
     "CombinedRows",
@@ -37,18 +40,26 @@ __all__ = [
     "pack_panes",
     "pack_rows_of",
     "pane_schema",
+    "read_columns",
 ]
 
 
 def pack_rows_of(plan: OperatorPlan) -> PackRows:
     """How the rows of an operator's input are packed."""
-    return pack_panes if plan.vector is not None and plan.vector.combines else pack_table
+    return pack_panes if vector_of(plan).combines else pack_table
+
+
+def read_columns(frame: DataFrame, plan: OperatorPlan) -> DataFrame:
+    """A DataFrame without the columns that nobody reads, and that therefore need not travel."""
+    read = {*plan.schema.names, *plan.key_columns, plan.event_time}
+    if plan.chained:
+        read |= {EVENT_TIME, PHASE}
+    return frame.drop(*(name for name in frame.columns if name not in read))
 
 
 def pane_schema(plan: OperatorPlan) -> pa.Schema:
     """The columns of payloads of records: the key, when the pane begins (ms), the record."""
-    assert plan.vector is not None
-    stride = plan.vector.aggregates_of(plan.schema).layout.stride
+    stride = vector_of(plan).aggregates_of(plan.schema).layout.stride
     key = plan.key_column
     return pa.schema(
         [
@@ -74,7 +85,7 @@ class CombinedRows:
 
 def combine_rows(plan: OperatorPlan, batch: pa.RecordBatch) -> CombinedRows:
     """Combine a batch; NullKeyError and TimestampError as for rows that travel."""
-    assert plan.vector is not None
+    vector = vector_of(plan)
     times = event_times(plan, batch)
     assert times is not None
     columns = [normalized_column(batch.column(name)) for name in plan.key_columns]
@@ -85,8 +96,8 @@ def combine_rows(plan: OperatorPlan, batch: pa.RecordBatch) -> CombinedRows:
         there = pa.array(~missing)
         batch, times, numbers = batch.filter(there), times.filter(there), numbers[~missing]
         columns = [column.filter(there) for column in columns]
-    aggregates = plan.vector.aggregates_of(plan.schema)
-    firsts, begins, records = plan.vector.spec.combiner(aggregates).combine(
+    aggregates = vector.aggregates_of(plan.schema)
+    firsts, begins, records = vector.spec.combiner(aggregates).combine(
         numbers, times.to_numpy(), aggregates.words_of(batch)
     )
     keys = [column.take(pa.array(firsts)) for column in columns]

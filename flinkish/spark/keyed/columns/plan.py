@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 
 from flinkish.common.output_tag import OutputTag
-from flinkish.functions.aggregates import BuiltInAggregate
+from flinkish.functions.aggregates import BuiltInAggregate, described_aggregates
+from flinkish.operators.definition import OperatorDefinition
 from flinkish.operators.vector_aggregates import VectorAggregates
 from flinkish.operators.vector_window import WindowSpec
+from flinkish.spark.keyed.plan import OperatorPlan
 
-__all__ = ["PANE_BEGIN", "RECORD", "WINDOW_END", "WINDOW_START", "VectorPlan"]
+__all__ = ["PANE_BEGIN", "RECORD", "WINDOW_END", "WINDOW_START", "VectorPlan", "vector_of"]
 
 # Columns of the output after those of the key.
 WINDOW_START = "window_start"
@@ -26,18 +29,25 @@ _INSTANT = pa.timestamp("us", "UTC")
 
 
 @dataclass(frozen=True)
-class VectorPlan:
+class VectorPlan(OperatorDefinition):
     """Windows, what is computed in them, and where late rows go (None: they are counted)."""
 
     spec: WindowSpec
     aggregates: tuple[BuiltInAggregate, ...]
     late_tag: OutputTag | None = None
 
-    @property
-    def windows(self) -> str:
-        """Which windows there are, without how long they take late elements."""
-        spec = replace(self.spec, lateness=0)
-        return ", ".join(f"{name} {value} ms" for name, value in asdict(spec).items() if value)
+    kind = "windows, by columns"
+    name = "vectorised windows"
+
+    def settings(self) -> dict[str, Any]:
+        """The windows, without how long they take late elements, and the aggregates."""
+        spec = asdict(replace(self.spec, lateness=0))
+        windows = ", ".join(f"{name} {value} ms" for name, value in spec.items() if value)
+        return {"windows": windows, "aggregates": described_aggregates(self.aggregates)}
+
+    def for_packing(self) -> VectorPlan:
+        """All of it: rows are combined before they travel."""
+        return self
 
     @property
     def combines(self) -> bool:
@@ -60,3 +70,9 @@ class VectorPlan:
         fields = [schema.field(name) for name in keys]
         fields += [pa.field(WINDOW_START, _INSTANT), pa.field(WINDOW_END, _INSTANT)]
         return pa.schema([*fields, *self.aggregates_of(schema).fields])
+
+
+def vector_of(plan: OperatorPlan) -> VectorPlan:
+    """The windows of an operator's plan."""
+    assert isinstance(plan.operator, VectorPlan)
+    return plan.operator

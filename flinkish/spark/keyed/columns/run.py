@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyspark import TaskContext
 
-from flinkish._core.state.key_rows import gather_keys
 from flinkish._core.values.codec import unpack_payload
 from flinkish.common.notes import add_note, spell_out_notes
+from flinkish.operators.key_columns import columns_of_keys
 from flinkish.operators.vector_window import FiredWindows, VectorWindow
 from flinkish.spark.keyed.columns.packing import pane_schema
-from flinkish.spark.keyed.columns.plan import PANE_BEGIN, RECORD
+from flinkish.spark.keyed.columns.plan import PANE_BEGIN, RECORD, vector_of
 from flinkish.spark.keyed.operator_run import OperatorRun
 from flinkish.spark.keyed.output_pieces import MOST_OUTPUTS, cut
 from flinkish.spark.keyed.plan import EVENT_TIME, MAIN
@@ -34,12 +33,9 @@ class VectorRun(OperatorRun):
 
     def _open(self, context: TaskContext | None) -> None:
         plan = self._plan
-        assert plan.vector is not None
-        self._vector = plan.vector
-        self._window = VectorWindow(
-            self.backend, plan.vector.spec, plan.vector.aggregates_of(plan.schema)
-        )
-        self._panes = pane_schema(plan) if plan.vector.combines else None
+        self._vector = vector = vector_of(plan)
+        self._window = VectorWindow(self.backend, vector.spec, vector.aggregates_of(plan.schema))
+        self._panes = pane_schema(plan) if vector.combines else None
 
     def explain(self, error: BaseException, key_group: int | None = None) -> None:
         """Note on an error where it happened."""
@@ -101,34 +97,16 @@ class VectorRun(OperatorRun):
 
     def columns_of(self, fired: FiredWindows) -> pa.RecordBatch:
         """Fired windows in the columns of the output, and their times."""
+        names = self._plan.key_columns
+        kinds = [self._plan.schema.field(name).type for name in names]
         columns = [
-            *self._key_columns(fired.rows),
+            *columns_of_keys(self.table, fired.rows, kinds),
             pa.array(fired.begins * _US).cast(pa.timestamp("us", "UTC")),
             pa.array(fired.ends * _US).cast(pa.timestamp("us", "UTC")),
             *fired.results,
         ]
         batch = pa.record_batch(columns, schema=self._plan.output)
         return batch.append_column(EVENT_TIME, pa.array(fired.ends - 1))
-
-    def _key_columns(self, rows: npt.NDArray[np.uint32]) -> list[pa.Array]:
-        names = self._plan.key_columns
-        kinds = [self._plan.schema.field(name).type for name in names]
-        if len(kinds) == 1 and pa.types.is_integer(kinds[0]):
-            data = gather_keys(self.table, rows)[2]
-            return [pa.array(data.view(np.int64)).cast(kinds[0])]
-        if len(kinds) == 1 and pa.types.is_string(kinds[0]):
-            _, offsets, data = gather_keys(self.table, rows)
-            return [
-                pa.StringArray.from_buffers(len(rows), pa.py_buffer(offsets), pa.py_buffer(data))
-            ]
-        # Each key once: a batch fires many windows of few.
-        different, places = np.unique(rows, return_inverse=True)
-        keys: list[Any] = [self.table.key_of(row) for row in different.tolist()]
-        parts = [keys] if len(kinds) == 1 else list(zip(*keys, strict=True))
-        return [
-            pa.array(part, kind).take(pa.array(places))
-            for part, kind in zip(parts, kinds, strict=True)
-        ]
 
     def _engine_counts(self) -> dict[str, int]:
         # Late rows are those that no window took.

@@ -1,7 +1,8 @@
 """A program that is killed: a query over a directory of micro-batches, into a file for each.
 
-Run as ``python -m tests.spark.long.kills.kill_driver WORK process`` (or ``windows``); WORK/in holds
-the batches.  Ends with WORK/done when all are through.
+Run as ``python -m tests.spark.long.kills.kill_driver WORK process``; instead of ``process``
+``windows``, or ``versioned``: the same with its state versioned by batch.  WORK/in holds the
+batches.  Ends with WORK/done when all are through.
 """
 
 import sys
@@ -19,7 +20,10 @@ def main(work: Path, what: str) -> None:
     spark = session(LOCAL, work)
     keyed = timed(Source(spark, work / "in", SCHEMA).stream(), 1000).key_by("key")
     # Compacts all the time, so that kills meet compactions.
-    state = settings(work / "tables", compact_bytes=1, compact_factor=1.0, compact_pieces=3)
+    backend = "versioned" if what == "versioned" else "store"
+    state = settings(
+        work / "tables", compact_bytes=1, compact_factor=1.0, compact_pieces=3, backend=backend
+    )
     if what == "windows":
         windows = keyed.window(SESSIONS, max_parallelism=GROUPS, state=state)
         stream = windows.side_output_late_data(LATE_ROWS).process(Spans(), schema=SPANS)

@@ -6,7 +6,7 @@ FLINKISH_KILLS sets how many times the driver is killed; the default is short.
 import os
 import random
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from tests.models.window_operator import WindowModel
 from tests.spark.functions import LATE, Silence
 from tests.spark.long.kills.killing import cut, kill_now_and_then
-from tests.spark.support import GROUPS, Outcome, Source, run, settings, timed, tuples
+from tests.spark.support import GROUPS, Outcome, Source, by_key, run, settings, timed, tuples
 from tests.spark.traffic import OUT, SCHEMA, check, expected, feed, random_batches
 from tests.spark.windowed import SESSIONS
 from tests.spark.windowed import expected as windows_expected
@@ -55,7 +55,8 @@ class Dying(Silence):
         yield from super().on_timer(timestamp, ctx)
 
 
-def test_killed_workers(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("backend", ["store", "versioned"])
+def test_killed_workers(spark: SparkSession, tmp_path: Path, backend: str) -> None:
     (tmp_path / "markers").mkdir()
     source = Source(spark, tmp_path / "in", SCHEMA)
     batches = random_batches(31, batches=5, rows=60, keys=24)
@@ -67,14 +68,18 @@ def test_killed_workers(spark: SparkSession, tmp_path: Path) -> None:
             Dying(str(tmp_path / "markers")),
             schema=OUT,
             max_parallelism=GROUPS,
-            state=settings(tmp_path / "tables"),
+            state=settings(tmp_path / "tables", backend=backend),
         )
     )
     outcome = run(stream, tmp_path / "checkpoint", LATE)
     deaths = {path.name for path in (tmp_path / "markers").iterdir()}
     assert deaths == {"row", "timer", "row of a later key group"}
     model, given = expected(Silence(), batches, 1000)
-    check(outcome, given, "late")
+    if backend == "store":
+        check(outcome, given, "late")
+    for tag in ("", "late"):
+        wanted = ((value for name, value, _ in outputs if name == tag) for outputs in given)
+        assert in_order([outcome.rows(tag)]) == in_order(wanted)
     assert outcome.statistics["rows"] == model.counts["rows"], "dead attempts do not count"
     assert outcome.statistics["table_misses"] > 0
 
@@ -96,6 +101,29 @@ def test_killed_drivers(tmp_path: Path) -> None:
     tables = list((tmp_path / "tables").glob("*/*/*/*/*"))
     assert len(tables) == len({table.parent for table in tables}) == GROUPS
     assert not any(table.name.startswith(".") for table in tables)
+
+
+def in_order(rows: Iterable[Any]) -> dict[Any, list[Any]]:
+    """The output of each key over all batches: timers fire a batch earlier than in the store."""
+    return by_key(row for batch in rows for row in batch)
+
+
+@pytest.mark.stress
+def test_killed_drivers_with_state_versioned_by_batch(tmp_path: Path) -> None:
+    source = Source(None, tmp_path / "in", SCHEMA)  # type: ignore[arg-type]
+    feed(source, random_batches(47, batches=max(8, 3 * KILLS), rows=50, keys=20))
+    batches = random_batches(47, batches=max(8, 3 * KILLS), rows=50, keys=20)
+    program = ["tests.spark.long.kills.kill_driver", str(tmp_path), "versioned"]
+    assert kill_now_and_then(program, tmp_path, random.Random(47), KILLS, 1.5) == KILLS
+    found = [tuples(file) for file in sorted((tmp_path / "out").glob("*.json"))]
+    batches = cut(tmp_path / "checkpoint", tmp_path / "in", batches)
+    assert len(found) == len(batches)
+    _, given = expected(Silence(), batches, 1000)
+    for tag in ("", "late"):
+        wanted = ((value for name, value, _ in outputs if name == tag) for outputs in given)
+        assert in_order(batch[tag] for batch in found) == in_order(wanted), tag
+    unfinished = list((tmp_path / "checkpoint" / "flinkish").rglob("*.tmp"))
+    assert len(unfinished) <= GROUPS * KILLS
 
 
 @pytest.mark.stress

@@ -1,0 +1,99 @@
+"""How the rows of an operator travel, and how they are handed over.
+
+A plan carries one of these.  Each loads what it needs where it is used: a worker that only packs
+rows needs no engine, and one that runs has the engine of its own operator alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flinkish.spark.keyed.packing import PACKED_SCHEMA, packer
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from flinkish._core.state.table import StateTable
+    from flinkish.spark.keyed.operator_run import OperatorRun
+    from flinkish.spark.keyed.plan import OperatorPlan
+
+__all__ = ["ByColumns", "ByRows", "TwoInputs"]
+
+
+class ByRows:
+    """The rows of one input, element by element."""
+
+    def packed(self, plan: OperatorPlan, frame: DataFrame, second: DataFrame | None) -> DataFrame:
+        """The rows as payloads of key groups."""
+        return frame.mapInArrow(packer(plan.without_functions()), PACKED_SCHEMA)
+
+    def run_batch(
+        self, plan: OperatorPlan, frame: DataFrame, second: DataFrame | None
+    ) -> DataFrame:
+        """Key after key."""
+        from flinkish.spark.keyed.batch import run_rows
+
+        return run_rows(frame, plan)
+
+    def open_run(self, plan: OperatorPlan, table: StateTable | None = None) -> OperatorRun:
+        """A run that makes Python objects of rows."""
+        from flinkish.spark.keyed.operator_run import OperatorRun
+
+        return OperatorRun(plan, table)
+
+
+class ByColumns:
+    """Whole columns, for windows of built-in aggregates."""
+
+    def packed(self, plan: OperatorPlan, frame: DataFrame, second: DataFrame | None) -> DataFrame:
+        """The columns that are read, or records of panes, as payloads of key groups."""
+        from flinkish.spark.keyed.columns.packing import pack_rows_of, read_columns
+
+        return read_columns(frame, plan).mapInArrow(
+            packer(plan.without_functions(), pack_rows_of(plan)), PACKED_SCHEMA
+        )
+
+    def run_batch(
+        self, plan: OperatorPlan, frame: DataFrame, second: DataFrame | None
+    ) -> DataFrame:
+        """The keys of a record batch at a time."""
+        from flinkish.spark.keyed.columns.batch import run_windows
+        from flinkish.spark.keyed.columns.packing import read_columns
+
+        return run_windows(read_columns(frame, plan), plan)
+
+    def open_run(self, plan: OperatorPlan, table: StateTable | None = None) -> OperatorRun:
+        """A run that makes no Python object of a row."""
+        from flinkish.spark.keyed.columns.run import VectorRun
+
+        return VectorRun(plan, table)
+
+
+class TwoInputs:
+    """The rows of two inputs, element by element."""
+
+    def packed(self, plan: OperatorPlan, frame: DataFrame, second: DataFrame | None) -> DataFrame:
+        """The rows of both as payloads of key groups, each with the number of its input."""
+        from flinkish.spark.keyed.two_inputs import packer_of_input
+
+        assert plan.second is not None
+        assert second is not None
+        # Spark's watermark of a union is the lower of both, like Flink's.
+        return frame.mapInArrow(packer_of_input(plan, 1), PACKED_SCHEMA).union(
+            second.mapInArrow(packer_of_input(plan.second, 2), PACKED_SCHEMA)
+        )
+
+    def run_batch(
+        self, plan: OperatorPlan, frame: DataFrame, second: DataFrame | None
+    ) -> DataFrame:
+        """Key after key, the rows of both by time."""
+        from flinkish.spark.keyed.batch import run_both
+
+        assert second is not None
+        return run_both(frame, second, plan)
+
+    def open_run(self, plan: OperatorPlan, table: StateTable | None = None) -> OperatorRun:
+        """A run that merges two inputs."""
+        from flinkish.spark.keyed.two_inputs import TwoInputRun
+
+        return TwoInputRun(plan, table)

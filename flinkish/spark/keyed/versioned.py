@@ -1,0 +1,189 @@
+"""The task of a keyed operator whose state is versioned by batch.
+
+A task has all rows of its partition, of many key groups.  Rows are handled at the watermark before
+the batch; then the marks that came with them move it, and timers that are due fire in the same
+batch.  The state that comes of it is written at the end of the input, and counts if the batch does
+(see `flinkish.spark.versions.names`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from flinkish.common.errors import IllegalStateError
+from flinkish.spark.internals import input_is_whole
+from flinkish.spark.keyed.checkpoint_settings import check_settings
+from flinkish.spark.keyed.group_call import Clock, call_group
+from flinkish.spark.keyed.group_state import (
+    NOTHING_HELD,
+    GroupState,
+    Head,
+    open_tables,
+    read_head,
+)
+from flinkish.spark.keyed.marks import MARK_TAG, combined, mark_payload, moved
+from flinkish.spark.keyed.operator_run import OperatorRun
+from flinkish.spark.keyed.packing import NULL_KEY_GROUP, SETTINGS_GROUP, Batches
+from flinkish.spark.keyed.placement import group_at
+from flinkish.spark.keyed.plan import MARK, OperatorPlan
+from flinkish.spark.keyed.result_rows import Result, result_batch
+from flinkish.spark.versions.batch import Batch, current_batch
+from flinkish.spark.versions.directory import VersionDirectory
+from flinkish.spark.versions.purge import purge
+from flinkish.spark.versions.state import PartitionState, load
+
+__all__ = ["version_runner"]
+
+Payloads = dict[int, list[tuple[int, int, int, bytes]]]
+
+
+def version_runner(plan: OperatorPlan) -> Callable[[Batches], Batches]:
+    """The function for `mapInArrow` that runs the operator over packed rows."""
+
+    def run(batches: Batches) -> Batches:
+        payloads, marks = _collected(batches)
+        if input_is_whole() is False:
+            raise IllegalStateError(
+                f"the input of operator {plan.uid!r} ended before its end: Spark has given this "
+                "attempt of the task up, so nothing of it counts"
+            )
+        partitions = plan.partitions
+        assert partitions is not None
+        batch = current_batch(plan.state.checkpoint)
+        directory = VersionDirectory(batch.checkpoint, plan.uid)
+        state = load(directory, batch, partitions, plan.defined_ms, plan.uid, plan.definition[:8])
+        try:
+            task = _Partition(plan, batch, state)
+            for result in task.process(payloads, marks):
+                yield result_batch([result])
+            state.commit(batch.number - batch.retained)
+        except BaseException:
+            state.abandon()
+            raise
+        purge(directory, batch, partitions)
+
+    run.__name__ = f"run {plan.uid}"  # in Spark's plans
+    return run
+
+
+def _collected(batches: Batches) -> tuple[Payloads, list[bytes]]:
+    """Payloads by key group, and marks."""
+    payloads: Payloads = defaultdict(list)
+    marks: list[bytes] = []
+    for batch in batches:
+        columns = [batch.column(name).to_pylist() for name in ("slot", "phase", "part", "seq")]
+        payload: pa.Array = batch.column("payload")
+        for row, (slot, phase, part, sequence) in enumerate(zip(*columns, strict=True)):
+            data = payload[row].as_py()
+            if phase == MARK:
+                marks.append(data)
+            elif data:
+                payloads[group_at(slot)].append((phase, part, sequence, data))
+    return payloads, marks
+
+
+class _Partition:
+    """The key groups of a partition in one batch."""
+
+    def __init__(self, plan: OperatorPlan, batch: Batch, state: PartitionState) -> None:
+        self._plan = plan
+        self._batch = batch
+        self._state = state
+        self._run: OperatorRun | None = None
+        self._groups: GroupState | None = None
+
+    def process(self, payloads: Payloads, marks: list[bytes]) -> Iterator[Result]:
+        """Handle rows, move the watermark, fire timers; what each key group holds comes last."""
+        plan, state = self._plan, self._state
+        seen = combined(plan, state.watermarks)
+        state.watermarks = moved(plan, state.watermarks, marks)
+        watermark = combined(plan, state.watermarks)
+        clock = Clock(seen, watermark, self._batch.now)
+        heads = self._heads()
+        check_settings(plan, state.use(SETTINGS_GROUP))
+        due = {group for group, head in heads.items() if _is_due(plan, head, clock)}
+        called = sorted({*payloads, *due} - {NULL_KEY_GROUP})
+        try:
+            if called or NULL_KEY_GROUP in payloads:
+                run = self._opened()
+                if lost := payloads.get(NULL_KEY_GROUP):
+                    yield from run.route_null_keys(run.unpack(_ordered(lost)))
+                for key_group in called:
+                    yield from self._call(run, key_group, clock, payloads.get(key_group, []))
+        except BaseException as error:
+            self._end(error)
+            raise
+        self._end(None)
+        yield Result(SETTINGS_GROUP, gauges=self._idle(heads, called))
+        if plan.has_watermark:
+            yield Result(SETTINGS_GROUP, MARK, MARK_TAG, mark_payload(watermark, 1))
+
+    def _opened(self) -> OperatorRun:
+        """The operator, opened for this task, and its states compared with the checkpoint's."""
+        run: OperatorRun = self._plan.strategy.open_run(self._plan)
+        self._run = run
+        tables = open_tables(self._plan, run.query_id)
+        self._groups = GroupState(self._plan, run.backend, self._state, tables)
+        check_settings(self._plan, self._state.use(SETTINGS_GROUP), lambda: run.backend)
+        return run
+
+    def _call(
+        self, run: OperatorRun, key_group: int, clock: Clock, rows: list[Any]
+    ) -> Iterator[Result]:
+        assert self._groups is not None
+        self._state.use(key_group)
+
+        def timer_of(_: Head | None) -> int | None:
+            return run.next_wake_up(clock.now)
+
+        yield from call_group(run, self._groups, key_group, clock, _ordered(rows), (), timer_of)
+        yield run.counts.result(key_group, self._groups.gauges)
+
+    def _end(self, error: BaseException | None) -> None:
+        """Close the functions; with a control plane the task has to be wanted still."""
+        run, self._run = self._run, None
+        if run is None:
+            return
+        run.__exit__(None if error is None else type(error), error, None)
+
+    def _heads(self) -> dict[int, Head]:
+        """The heads of the key groups that have state of this generation."""
+        found = {}
+        for key_group in [group for group in self._state.groups if group >= 0]:
+            head = read_head(self._plan, self._state.use(key_group), key_group)
+            if head is not None:
+                found[key_group] = head
+        return found
+
+    def _idle(self, heads: dict[int, Head], called: list[int]) -> dict[str, int]:
+        """The gauges of all key groups of the partition that were not called."""
+        plan = self._plan
+        assert plan.partitions is not None
+        total = Counter(NOTHING_HELD)
+        total.subtract(NOTHING_HELD)
+        for key_group in range(self._batch.partition, plan.max_parallelism, plan.partitions):
+            if key_group in called:
+                continue
+            head = heads.get(key_group)
+            held = head is not None and head.generation == plan.state.generation
+            total.update(head.gauges if head is not None and held else NOTHING_HELD)
+        return dict(total)
+
+
+def _is_due(plan: OperatorPlan, head: Head, clock: Clock) -> bool:
+    """Whether a timer of a key group is due, on the clock that its head counts on.
+
+    That is processing time if it is served, else event time as Spark counts it: one more.
+    """
+    if head.timer is None:
+        return False
+    return head.timer <= (clock.now if plan.processing_time else clock.watermark + 1)
+
+
+def _ordered(rows: list[tuple[int, int, int, bytes]]) -> list[bytes]:
+    """Payloads of several tasks come in no order; in this one each run of the batch is the same."""
+    return [payload for _, _, _, payload in sorted(rows)]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 from flinkish.common.elements import StreamRecord, Watermark
-from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
 from flinkish.common.methods import require_methods
 from flinkish.common.notes import add_note, dated
 from flinkish.common.output_tag import OutputTag
-from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.functions.base import FilterFunction, FlatMapFunction, Function, MapFunction
-from flinkish.functions.process import CoProcessFunction, ProcessFunction
+from flinkish.functions.process import ProcessFunction
 from flinkish.operators.base import (
     LifeCycle,
     OperatorEnvironment,
@@ -20,7 +18,7 @@ from flinkish.operators.base import (
     StreamOperator,
 )
 from flinkish.operators.runtime_context import TaskRuntimeContext
-from flinkish.time.timer_service import TimerService
+from flinkish.operators.unkeyed_context import NoTimers, UnkeyedContext, values_of
 
 __all__ = [
     "ProcessOperator",
@@ -29,50 +27,6 @@ __all__ = [
     "StreamMap",
     "UnkeyedOperator",
 ]
-
-
-class _Clocks(TimerService):
-    """Tells both times; timers are refused (Flink: B.26)."""
-
-    def __init__(self, environment: OperatorEnvironment) -> None:
-        self._environment = environment
-        self.watermark = MIN_TIMESTAMP
-
-    def current_processing_time(self) -> int:
-        return self._environment.current_processing_time()
-
-    def current_watermark(self) -> int:
-        return self.watermark
-
-    def _refuse(self) -> NoReturn:
-        raise UnsupportedOperationError(
-            "Setting timers is only supported on a keyed stream: use key_by before the function, "
-            "and a KeyedProcessFunction"
-        )
-
-    def register_processing_time_timer(self, timestamp: int) -> None:
-        self._refuse()
-
-    def register_event_time_timer(self, timestamp: int) -> None:
-        self._refuse()
-
-    def delete_processing_time_timer(self, timestamp: int) -> None:
-        self._refuse()
-
-    def delete_event_time_timer(self, timestamp: int) -> None:
-        self._refuse()
-
-
-class _Context(ProcessFunction.Context, CoProcessFunction.Context):
-    def __init__(self, clocks: _Clocks) -> None:
-        self._clocks = clocks
-        self.time: int | None = None
-
-    def timer_service(self) -> TimerService:
-        return self._clocks
-
-    def timestamp(self) -> int | None:
-        return self.time
 
 
 class UnkeyedOperator(StreamOperator):
@@ -95,8 +49,8 @@ class UnkeyedOperator(StreamOperator):
         """Say where elements go and what surrounds the operator."""
         super().setup(output, environment)
         environment = self.environment
-        self._clocks = _Clocks(environment)
-        self._context = _Context(self._clocks)
+        self._clocks = NoTimers(environment.current_processing_time)
+        self._context = UnkeyedContext(self._clocks)
         self._records = environment.metrics.counter("numRecordsIn")
         self.runtime_context = TaskRuntimeContext(**environment.context_settings())
 
@@ -198,17 +152,3 @@ class StreamFilter(UnkeyedOperator):
         """Emit a record again, if the function keeps it."""
         self._require_open("process_element")
         self._run("filter", record, lambda value: (value,) if self.function.filter(value) else ())
-
-
-def values_of(result: Any, method: str) -> Iterable[Any]:
-    """The values that a method of a function returned, as an iterable."""
-    if result is None:
-        return ()
-    one_value = isinstance(result, (str, bytes, dict)) or hasattr(result, "get_row_kind")
-    if one_value or not hasattr(result, "__iter__"):
-        raise ArgumentTypeError(
-            f"{method} returned {result!r} of type {type(result).__name__}; yield each "
-            "output value, or return an iterable of them or None"
-        )
-    values: Iterable[Any] = result
-    return values

@@ -10,7 +10,7 @@ import datetime
 import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 from numbers import Integral, Real
@@ -286,10 +286,12 @@ class TimestampTypeInfo(TypeInformation):
     """``datetime.datetime``.
 
     As in PySpark, a naive one is local time; ``wall_clock`` is for Spark's ``timestamp_ntz``,
-    which has no zone and takes naive ones only.
+    which has no zone and takes naive ones only.  ``zoned`` is for Spark's ``timestamp`` in DDL:
+    elements of a stream are then aware, in UTC, and naive without it, as PyFlink's are.
     """
 
     wall_clock: bool = False
+    zoned: bool = field(default=False, compare=False)
 
     def check(self, value: Any) -> str | None:
         if value is None:

@@ -59,8 +59,8 @@ _NAMES: dict[str, TypeInformation] = {
     "binary": PrimitiveArrayTypeInfo(BasicTypeInfo(BasicType.BYTE)),
     "date": DateTypeInfo(),
     "time": TimeTypeInfo(),
-    "timestamp": TimestampTypeInfo(),
-    "timestamp_ltz": TimestampTypeInfo(),
+    "timestamp": TimestampTypeInfo(zoned=True),
+    "timestamp_ltz": TimestampTypeInfo(zoned=True),
     "timestamp_ntz": TimestampTypeInfo(wall_clock=True),
 }
 _DECIMALS = ("decimal", "dec", "numeric")

@@ -10,7 +10,7 @@ import pyarrow as pa
 from flinkish._core.columns.columns import RecordMismatch, columns_from_rows
 from flinkish.common.errors import SchemaMismatchError
 from flinkish.common.typeinfo import TypeInformation
-from flinkish.spark.type_mapping import converter
+from flinkish.spark.type_mapping import coerced, converter
 
 __all__ = ["Encoder", "RowEncoder", "StructEncoder", "struct_columns"]
 
@@ -27,13 +27,18 @@ class Encoder(Protocol):
 
 
 class RowEncoder:
-    """Values as rows of ``schema``; ``what`` says of whom, for messages."""
+    """Values as rows of ``schema``; ``what`` says of whom, for messages.
+
+    Numbers of another type than the declared ``kind`` become it as in PyFlink's coders: a float is
+    an int without its fraction, a number a truth value.
+    """
 
     def __init__(
         self, what: str, schema: pa.Schema, kind: TypeInformation | None, time_zone: tzinfo
     ) -> None:
         self.schema = schema
         self._what = what
+        self._kind = kind
         self._convert = None if kind is None else converter(kind)
         self._time_zone = time_zone
 
@@ -43,9 +48,12 @@ class RowEncoder:
         SchemaMismatchError shows the value that does not fit.
         """
         try:
-            if self._convert is not None:
-                values = [self._convert(value) for value in values]
-            return columns_from_rows(values, self.schema, time_zone=self._time_zone)
+            try:
+                return self._columns(values)
+            except RecordMismatch:
+                if self._kind is None:
+                    raise
+                return self._columns([coerced(self._kind, value) for value in values])
         except RecordMismatch as error:
             declared = ", ".join(f"{field.name} {field.type}" for field in self.schema)
             raise SchemaMismatchError(
@@ -53,6 +61,11 @@ class RowEncoder:
                 value=error.row,
                 schema=declared,
             ) from error
+
+    def _columns(self, values: list[Any]) -> pa.RecordBatch:
+        if self._convert is not None:
+            values = [self._convert(value) for value in values]
+        return columns_from_rows(values, self.schema, time_zone=self._time_zone)
 
 
 class StructEncoder:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Number
 from typing import Any
 
+import numpy as np
 from pyspark.sql import types as spark
 
 from flinkish.common._composite_types import _ElementsTypeInfo
 from flinkish.common.errors import IllegalArgumentError
-from flinkish.common.row import rows_of
+from flinkish.common.row import Row, rows_of
 from flinkish.common.typeinfo import (
     BasicType,
     BasicTypeInfo,
@@ -26,7 +28,7 @@ from flinkish.common.typeinfo import (
     TypeInformation,
 )
 
-__all__ = ["converter", "row_schema", "spark_type"]
+__all__ = ["coerced", "converter", "row_schema", "spark_type"]
 
 _BASIC: dict[BasicType, Callable[[], spark.DataType]] = {
     BasicType.STRING: spark.StringType,
@@ -41,6 +43,15 @@ _BASIC: dict[BasicType, Callable[[], spark.DataType]] = {
     BasicType.BIG_INT: lambda: spark.DecimalType(38, 0),
     BasicType.BIG_DEC: lambda: spark.DecimalType(38, 18),
     BasicType.INSTANT: spark.TimestampType,
+}
+
+
+# What becomes a number of a declared type, with NumPy's truth values, which are no numbers.
+_LOOSE = (bool, np.bool_)
+_NUMBERS: dict[BasicType, Callable[[Any], Any]] = {
+    **dict.fromkeys((BasicType.BYTE, BasicType.SHORT, BasicType.INT, BasicType.LONG), int),
+    **dict.fromkeys((BasicType.FLOAT, BasicType.DOUBLE), float),
+    BasicType.BOOLEAN: bool,
 }
 
 
@@ -90,6 +101,35 @@ def converter(type_info: TypeInformation) -> Callable[[Any], Any] | None:
     if isinstance(type_info, (RowTypeInfo, TupleTypeInfo)):
         return type_info.to_internal_type
     return lambda value: (type_info.to_internal_type(value),)
+
+
+def coerced(type_info: TypeInformation, value: Any) -> Any:
+    """A value whose numbers are of the types that were declared, as PyFlink's coders make them.
+
+    What cannot be is left as it is: a text for an int, an int that has too many bits, a NaN.
+    """
+    if value is None:
+        return None
+    if isinstance(type_info, BasicTypeInfo):
+        exact = _NUMBERS.get(type_info.basic_type)
+        if exact is None or not isinstance(value, (Number, *_LOOSE)):
+            return value
+        try:
+            return exact(value)
+        except (TypeError, ValueError, OverflowError):
+            return value
+    if isinstance(type_info, (RowTypeInfo, TupleTypeInfo)):
+        if not isinstance(value, (tuple, list, Row)) or len(value) != len(type_info.field_types):
+            return value
+        parts = [coerced(kind, part) for kind, part in zip(type_info.field_types, value)]  # noqa: B905
+        names = value.get_field_names() if isinstance(value, Row) else None
+        return tuple(parts) if names is None else rows_of(names, [tuple(parts)])[0]
+    if isinstance(type_info, MapTypeInfo) and isinstance(value, dict):
+        key, item = type_info.key_type_info, type_info.value_type_info
+        return {coerced(key, one): coerced(item, other) for one, other in value.items()}
+    if isinstance(type_info, _ElementsTypeInfo) and isinstance(value, (list, tuple)):
+        return [coerced(type_info.elem_type, item) for item in value]
+    return value
 
 
 def restorer(type_info: TypeInformation) -> Callable[[Any], Any] | None:

@@ -1,6 +1,6 @@
 """Event time on its way through asynchronous calls: results have the time of their row.
 
-A record's stamp is its time in ms.  Behind a keyed operator it is twice that, and one more for
+A record's stamp is its time in ms.  After a keyed operator it is twice that, and one more for
 what was made after the watermark: results must come to the next operator in the phase in which
 their rows were made.  Rows without a time have the lowest stamps.
 """
@@ -49,6 +49,13 @@ class Stamped:
         times = column.fill_null(MIN_TIMESTAMP // 2).to_numpy()
         phases = batch.column(PHASE).to_numpy(zero_copy_only=False)
         return list((times * 2 + phases).tolist())
+
+    def time_of(self, stamp: int) -> int | None:
+        """The event time (ms) of a stamp; None of a row without one."""
+        if self.chained:
+            stamp >>= 1
+            return None if stamp == MIN_TIMESTAMP // 2 else stamp
+        return None if stamp == MIN_TIMESTAMP else stamp
 
     def columns(self, stamps: npt.NDArray[Any]) -> list[pa.Array]:
         """Stamps of results as columns."""

@@ -1,0 +1,62 @@
+"""DataFrames with functions of record batches that one Python worker is to run in a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+__all__ = ["Batches", "MapBatches", "MappedFrame"]
+
+Batches: TypeAlias = Iterator[pa.RecordBatch]
+MapBatches: TypeAlias = Callable[[Batches], Batches]
+
+
+@dataclass(frozen=True)
+class MappedFrame:
+    """The rows that ``function``, if there is one, makes of those of ``base``, in columns ``made``.
+
+    Two calls of `mapInArrow` are two Python workers a task, and all rows go to the JVM and back
+    between them.  Functions that follow each other here are one call, made when the rows are asked
+    for as a DataFrame.
+    """
+
+    base: DataFrame
+    function: MapBatches | None = None
+    made: StructType | str | None = None
+
+    @property
+    def schema(self) -> StructType:
+        """The columns of the rows."""
+        return self.made if isinstance(self.made, StructType) else self.frame.schema
+
+    @cached_property
+    def frame(self) -> DataFrame:
+        """The rows as a DataFrame."""
+        if self.function is None:
+            return self.base
+        assert self.made is not None
+        return self.base.mapInArrow(self.function, self.made)
+
+    def map(self, function: MapBatches, made: StructType | str) -> MappedFrame:
+        """The rows that a function makes of these."""
+        if self.function is not None:
+            function = _in_a_row(self.function, function)
+        return MappedFrame(self.base, function, made)
+
+    def drop(self, *names: str) -> MappedFrame:
+        """The rows without some columns, if that keeps them from travelling."""
+        return MappedFrame(self.base.drop(*names)) if self.function is None else self
+
+
+def _in_a_row(first: MapBatches, then: MapBatches) -> MapBatches:
+    def both(batches: Batches) -> Batches:
+        return then(first(batches))
+
+    both.__name__ = f"{first.__name__}, {then.__name__}"  # in Spark's plans
+    return both

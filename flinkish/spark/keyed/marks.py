@@ -40,17 +40,17 @@ class MarkMaker:
     def take(self, table: pa.Table) -> pa.Table:
         """The rows of a table without marks, of which it keeps the highest time."""
         plan = self._plan
-        if plan.chained:
+        if plan.event_time is None:
+            return table
+        rows, times = table, table.column(plan.event_time)
+        if plan.marked:
             is_mark = pc.equal(table.column(PHASE), MARK)
-            found = pc.max(table.filter(is_mark).column(EVENT_TIME)).as_py()
-            self._time = max(self._time, MIN_TIMESTAMP if found is None else found)
-            return table.filter(pc.invert(is_mark))
-        if plan.event_time is not None and table.num_rows:
-            highest = pc.max(table.column(plan.event_time))
-            if highest.is_valid:
-                (time,) = timestamps_ms(pa.array([highest.as_py()], highest.type)).tolist()
-                self._time = max(self._time, time)
-        return table
+            rows, times = table.filter(pc.invert(is_mark)), times.filter(is_mark)
+        highest = pc.max(times)
+        if highest.is_valid:
+            (time,) = timestamps_ms(pa.array([highest.as_py()], highest.type)).tolist()
+            self._time = max(self._time, time)
+        return rows
 
     def payload(self) -> bytes:
         """The mark, for every partition."""

@@ -96,7 +96,8 @@ def packer(
                 for group, payload in pack_rows(plan, rows):
                     packed.append((slot_of(group), phase, part, sequence, payload))
                     sequence += 1
-            yield _packed_rows(packed)
+            if packed:  # there may be marks alone
+                yield _packed_rows(packed)
             packed = []
         if mark is not None:
             payload = mark.payload()
@@ -135,9 +136,14 @@ def _own_clock(context: TaskContext) -> int | None:
     They are as many as the operator's partitions, since those of the operator before it are, and
     numbered in a row.
     """
-    found = (context.getLocalProperty(name) for name in _PARTITIONS)
-    partitions = int(next(filter(None, found), _SPARKS_DEFAULT))
+    partitions = partitions_of(context)
     return clock_slot(context.partitionId() % partitions, partitions)
+
+
+def partitions_of(context: TaskContext | None) -> int:
+    """The number of partitions of a query's operators in Spark's state store."""
+    found = (context.getLocalProperty(name) for name in _PARTITIONS if context is not None)
+    return int(next(filter(None, found), _SPARKS_DEFAULT))
 
 
 def _asks(context: TaskContext, plan: OperatorPlan) -> bool:
@@ -173,6 +179,8 @@ def _chunks(batches: Batches) -> Iterator[pa.Table]:
 
 def _phases(plan: OperatorPlan, table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
     """Rows by the phase in which they are to be handled."""
+    if plan.marked and plan.partitions is None:  # Spark itself has the watermark
+        table = table.filter(pc.not_equal(table.column(PHASE), MARK))
     if not plan.chained or plan.partitions is not None:
         # Versioned by batch, rows of either phase are handled before the watermark moves.
         if table.num_rows:
@@ -252,7 +260,7 @@ def _selected_keys(plan: OperatorPlan, batch: pa.RecordBatch) -> tuple[pa.Array,
     encoded: list[bytes | None] = []
     groups = np.empty(batch.num_rows, np.int32)
     kind = plan.key_types[0] if plan.key_types else None
-    for index, row in enumerate(RecordReader(batch).rows()):
+    for index, row in enumerate(plan.elements(batch).elements()):
         try:
             key = normalized_key(plan.key_selector(row))
             encoded.append(None if key is None else pack_key(key))

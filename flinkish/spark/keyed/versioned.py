@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from flinkish.common.errors import IllegalStateError
+from flinkish.common.errors import IllegalStateError, UnsupportedOperationError
 from flinkish.spark.internals import input_is_whole
 from flinkish.spark.keyed.checkpoint_settings import check_settings
 from flinkish.spark.keyed.group_call import Clock, call_group
@@ -38,6 +38,13 @@ from flinkish.spark.versions.state import PartitionState, load
 
 __all__ = ["version_runner"]
 
+_UNITED = (
+    "the tasks of operator {0!r} are numbered after those of another part of the query (this is "
+    "number {1}, from 0, and it has {2} partitions), as in a union of DataFrames, and its state is "
+    "found by that number: unite the streams with DataStream.union, or call repartition() on the "
+    "DataFrame of the operator's output before the union"
+)
+
 Payloads = dict[int, list[tuple[int, int, int, bytes]]]
 
 
@@ -54,6 +61,9 @@ def version_runner(plan: OperatorPlan) -> Callable[[Batches], Batches]:
         partitions = plan.partitions
         assert partitions is not None
         batch = current_batch(plan.state.checkpoint)
+        if batch.partition >= partitions:
+            # Of tasks that do not count from 0 the last one comes here, so the batch fails.
+            raise UnsupportedOperationError(_UNITED.format(plan.uid, batch.partition, partitions))
         directory = VersionDirectory(batch.checkpoint, plan.uid)
         state = load(directory, batch, partitions, plan.defined_ms, plan.uid, plan.definition[:8])
         try:

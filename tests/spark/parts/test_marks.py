@@ -49,8 +49,14 @@ def test_a_task_sends_its_highest_time_to_every_partition() -> None:
     assert {payload for _, payload in sent(timeless, rows(5))} == {mark_payload(NEVER, 1)}
 
 
+def test_a_task_whose_rows_are_marks_alone_passes_the_mark_on() -> None:
+    made = operator(chained=True, marked=True, event_time=EVENT_TIME)
+    mark = mark_row(mark_payload(41, 1), SCHEMA)
+    assert {payload for _, payload in sent(made, mark)} == {mark_payload(41, 1)}
+
+
 def test_a_mark_goes_through_as_a_row() -> None:
-    made = operator(chained=True, event_time=EVENT_TIME)
+    made = operator(chained=True, marked=True, event_time=EVENT_TIME)
     mark = mark_row(mark_payload(41, 1), SCHEMA)
     assert mark.column(PHASE).to_pylist() == [MARK]
     row = (

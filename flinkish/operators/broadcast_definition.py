@@ -101,6 +101,8 @@ class Broadcast(KeyedDefinition):
 
     def __init__(self, function: Any, descriptors: Sequence[MapStateDescriptor]) -> None:
         self.function = function
+        self.visited_keys = False
+        """Whether the last broadcast element saw the state of keys."""
         self._descriptors = check_descriptors(descriptors)
 
     @property
@@ -152,6 +154,7 @@ class Broadcast(KeyedDefinition):
         """A broadcast element; no key is current for the function."""
         self._backend.table.clear_current_key()
         self._write.inner = ctx
+        self.visited_keys = False
         return self.function.process_broadcast_element(value, self._write)
 
 
@@ -195,6 +198,7 @@ class KeyedBroadcast(Broadcast):
 
     def apply(self, descriptor: StateDescriptor, function: Callable[[Any, Any], object]) -> None:
         """Call ``function(key, state)`` for each key that has something in the state."""
+        self.visited_keys = True
         state = self._backend.state(descriptor)
         visit_keys(
             self._backend.table, self._backend.cell_of(descriptor), lambda key: function(key, state)

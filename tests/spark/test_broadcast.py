@@ -11,9 +11,9 @@ from flinkish.common.errors import (
     IllegalArgumentError,
     UnsupportedOperationError,
 )
-from flinkish.spark import DataStream
+from flinkish.spark import DataStream, StateSettings
 from tests.spark.support import GROUPS, run, timed
-from tests.spark.two_streams import ABOVE, LIMITS, SIDE, Above, Anyone, sources
+from tests.spark.two_streams import ABOVE, LIMITS, SIDE, Above, Anyone, Told, sources
 
 
 def test_limits_reach_every_key(spark: SparkSession, tmp_path: Path) -> None:
@@ -45,6 +45,32 @@ def test_limits_reach_every_key(spark: SparkSession, tmp_path: Path) -> None:
         [(1000 + number,) for number in range(20)],
         [(2000 + number,) for number in range(20)],
     ]
+
+
+@pytest.mark.parametrize("backend", ["store", "versioned"])
+def test_what_comes_of_a_rule_comes_once_a_subtask(
+    spark: SparkSession, tmp_path: Path, backend: Any
+) -> None:
+    """As in Flink, not once a key group; state and output of keys are of all key groups."""
+    orders = [[(f"k{number}", 10, 10_000) for number in range(20)]] * 3
+    left, right = sources(spark, tmp_path, orders, [[("a", 5, 0), ("b", 7, 0)], [("c", 9, 0)], []])
+    connected = (
+        DataStream(left.stream())
+        .key_by("customer")
+        .connect(DataStream(right.stream()).broadcast(LIMITS))
+    )
+    state = StateSettings(table_dir=str(tmp_path / "tables"), backend=backend)
+    stream = connected.process(Told(), schema=ABOVE, max_parallelism=GROUPS, state=state)
+    outcome = run(stream, tmp_path / "checkpoint", SIDE)
+    partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 0)
+    assert 1 < partitions < GROUPS
+    sides = [sorted(outcome.batches[batch]["side"]) for batch in range(3)]
+    assert sides == [sorted([(5,), (7,)] * partitions), [], []]
+    mains = [outcome.batches[batch][""] for batch in range(3)]
+    # In every batch each key tells all limits, and "c" has it tell itself once more.
+    assert sorted(mains[0]) == sorted((f"k{n}", 10, 12) for n in range(20))
+    seen = [("c", 9, n) for n in range(20)]
+    assert sorted(mains[1]) == sorted([(f"k{n}", 10, 21) for n in range(20)] + seen)
 
 
 def test_limits_reach_every_task(spark: SparkSession, tmp_path: Path) -> None:

@@ -173,6 +173,29 @@ class Above(KeyedBroadcastProcessFunction):
         yield ctx.get_current_key(), -1, sum(ctx.get_broadcast_state(LIMITS).values())
 
 
+class Told(KeyedBroadcastProcessFunction):
+    """A rule tells itself to the side; the rule "c" tells each key that there is, too."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.seen = runtime_context.get_state(ValueStateDescriptor("seen", Types.LONG()))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        self.seen.update(value.amount)
+        limits = ctx.get_broadcast_state(LIMITS)
+        yield value.customer, value.amount, sum(limits.values())
+
+    def process_broadcast_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        ctx.get_broadcast_state(LIMITS).put(value.payer, value.paid)
+        if value.payer != "c":
+            yield SIDE, (value.paid,)
+            return
+        keys: list[str] = []
+        descriptor = ValueStateDescriptor("seen", Types.LONG())
+        ctx.apply_to_keyed_state(descriptor, lambda key, state: keys.append(key))
+        for key in keys:
+            yield value.payer, value.paid, int(key[1:])
+
+
 class Anyone(BroadcastProcessFunction[Any, Any, Any]):
     """Orders above the limit of whoever ordered, or that of all; a rule tells all limits."""
 

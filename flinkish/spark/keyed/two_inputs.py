@@ -21,8 +21,9 @@ from flinkish._core.columns.records import RecordReader
 from flinkish._core.values.codec import pack_groups, unpack_payload
 from flinkish._core.values.values import pack_key
 from flinkish.common.timestamps import MIN_TIMESTAMP
-from flinkish.operators.broadcast_definition import Broadcast
+from flinkish.operators.broadcast_definition import Broadcast, KeyedBroadcast
 from flinkish.operators.key_columns import rows_of_column
+from flinkish.spark.elements import ElementReader
 from flinkish.spark.internals import spark_schema
 from flinkish.spark.keyed.operator_run import BLOCK, OperatorRun
 from flinkish.spark.keyed.packed_columns import element_times
@@ -33,6 +34,7 @@ from flinkish.spark.keyed.packing import (
     keyed_batch,
     pack_table,
     packer,
+    partitions_of,
 )
 from flinkish.spark.keyed.plan import EVENT_TIME, KEY, OperatorPlan
 from flinkish.spark.keyed.result_rows import Result
@@ -165,6 +167,7 @@ class TwoInputRun(OperatorRun):
         assert plan.second is not None
         self._inputs = (plan, plan.second)
         self._broadcast = plan.operator if isinstance(plan.operator, Broadcast) else None
+        self._partitions = plan.partitions or partitions_of(context)
         super()._open(context)
 
     def begin(self, key_group: int, watermark: int, now: int) -> None:
@@ -199,10 +202,7 @@ class TwoInputRun(OperatorRun):
         if self._plan.timestamp_order:
             order = np.argsort(times, kind="stable")
             numbers, times, keys = numbers[order], times[order], keys[order]
-        readers = {
-            number: RecordReader(rows.select(self._inputs[number - 1].schema.names))
-            for number, rows, _ in found
-        }
+        readers = {number: self._inputs[number - 1].elements(rows) for number, rows, _ in found}
         yield from self._hand_over(numbers, keys, times, readers, phase)
 
     def process_rows(
@@ -212,7 +212,7 @@ class TwoInputRun(OperatorRun):
         numbers = batch.column(INPUT).to_numpy()
         times = element_times(batch)
         readers = {
-            number: RecordReader(
+            number: self._inputs[number - 1].elements(
                 pa.RecordBatch.from_struct_array(
                     batch.column(name).filter(pa.array(numbers == number))
                 )
@@ -231,7 +231,7 @@ class TwoInputRun(OperatorRun):
         numbers: npt.NDArray[Any],
         rows: npt.NDArray[np.uint32],
         times: npt.NDArray[np.int64],
-        readers: dict[int, RecordReader],
+        readers: dict[int, ElementReader],
         phase: int,
     ) -> Iterator[Result]:
         """Elements in order; each reader has those of its input, in the same order."""
@@ -246,7 +246,7 @@ class TwoInputRun(OperatorRun):
                 first = taken[number]
                 taken[number] += int(np.count_nonzero(block == number))
                 if taken[number] > first:
-                    found[number] = reader.rows(first, taken[number])
+                    found[number] = reader.elements(first, taken[number])
             values, *others = found.values()
             if others:
                 turns = {number: iter(own) for number, own in found.items()}
@@ -258,14 +258,25 @@ class TwoInputRun(OperatorRun):
     def _hand_over_broadcast(
         self, broadcast: Broadcast, batches: list[pa.RecordBatch], phase: int
     ) -> Iterator[Result]:
+        """Broadcast elements, whose output comes once a subtask, as in Flink.
+
+        Each key group is handed them, and keeps what they make of the broadcast state.  What comes
+        of them besides is kept of one key group of a partition, and of others if the function has
+        looked at the state of its keys: then it is of these.
+        """
         plan = self._inputs[1]
+        once = isinstance(broadcast, KeyedBroadcast) and self._key_group >= self._partitions
+        if once:
+            yield from self.take_outputs(phase)
         for batch in batches:
-            rows = RecordReader(batch.select(plan.schema.names)).rows()
+            rows = plan.elements(batch).elements()
             for value, time in zip(rows, _times(plan, batch).tolist(), strict=True):
                 broadcast.use_broadcast_row()
                 self.engine.input = 2
                 self.engine.process(value, None if time == MIN_TIMESTAMP else time)
-                if self.engine.is_full:
+                if once and not broadcast.visited_keys:
+                    self.engine.take_output()
+                elif once or self.engine.is_full:
                     yield from self.take_outputs(phase)
         self.table.clear_current_key()
 

@@ -25,6 +25,7 @@ FLOOR = [
 ]
 SPARK = [  # the rooms of `spark`; what lies beside them comes first
     *("", "control_plane", "limits", "results", "tables", "versions", "keyed", "tasks", "calls"),
+    "chains",
     "sources",
     "streams",
 ]
@@ -146,8 +147,13 @@ def test_imports_of_the_spark_room_come_from_above(path: Path) -> None:
 
 
 # The classes of one API: a stream has keys, a keyed one has windows, whose results are a stream.
+# Two of them are in parts.
 STREAMS = {
-    f"flinkish.spark.streams.{n}" for n in ("broadcast", "connected", "data_stream", "windowed")
+    f"flinkish.spark.streams.{name}"
+    for name in (
+        *("broadcast", "connected", "data_stream", "windowed"),
+        *("element_wise", "keyed_functions"),
+    )
 }
 
 

@@ -64,6 +64,12 @@ class EnginePlace:
     watch: Callable[[Method], Method] | None = None
 
 
+def function_name(function: Any) -> str:
+    """The class of a function, or of the user's that it runs (``shown_as``), for messages."""
+    found: str = getattr(function, "shown_as", type(function).__name__)
+    return found
+
+
 class KeyedDefinition(OperatorDefinition):
     """The definition of an operator whose elements and timers go through a compiled loop."""
 
@@ -81,7 +87,7 @@ class KeyedDefinition(OperatorDefinition):
     @property
     def name(self) -> str:
         """The class of the function, for messages."""
-        return type(self.functions[0]).__name__
+        return function_name(self.functions[0])
 
     def method_of(self, number: int) -> str:
         """The method of the function for elements of input 1 or 2, for messages."""

@@ -21,8 +21,11 @@ class ProcessDefinition(KeyedDefinition):
 
     @property
     def kind(self) -> str:
-        """Whether it rolls on to one value, in a state of its own."""
-        return "reduce" if isinstance(self.function, GroupedReduce) else "process"
+        """Whether it rolls on to one value, in a state of its own, or is called for one value."""
+        if isinstance(self.function, GroupedReduce):
+            return "reduce"
+        method: str = getattr(self.function, "method", "process")
+        return method
 
     @property
     def functions(self) -> Sequence[Any]:

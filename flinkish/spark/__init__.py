@@ -30,7 +30,12 @@ if TYPE_CHECKING:
     from flinkish.spark.sources.source import register_source
     from flinkish.spark.streams.asynchronous import AsyncDataStream
     from flinkish.spark.streams.broadcast import BroadcastConnectedStream, BroadcastStream
-    from flinkish.spark.streams.connected import ConnectedStreams, IntervalJoin, IntervalJoined
+    from flinkish.spark.streams.connected import (
+        ConnectedStreams,
+        IntervalJoin,
+        IntervalJoined,
+        KeyedConnectedStreams,
+    )
     from flinkish.spark.streams.data_stream import DataStream, KeyedStream, ProcessedStream
     from flinkish.spark.streams.windowed import WindowedStream
     from flinkish.spark.tasks.run_task import TaskResults, run_task
@@ -47,6 +52,7 @@ else:
                 "ConnectedStreams",
                 "IntervalJoin",
                 "IntervalJoined",
+                "KeyedConnectedStreams",
             ),
             "flinkish.spark.control_plane": ("ControlPlane",),
             "flinkish.spark.streams.data_stream": ("DataStream", "KeyedStream", "ProcessedStream"),
@@ -74,6 +80,7 @@ __all__ = [
     "DataStream",
     "IntervalJoin",
     "IntervalJoined",
+    "KeyedConnectedStreams",
     "KeyedStream",
     "ProcessedStream",
     "Rate",

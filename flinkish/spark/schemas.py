@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import tzinfo
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import (
     BinaryType,
     BooleanType,
@@ -25,6 +25,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from flinkish.common._composite_types import require_type
 from flinkish.common.errors import IllegalArgumentError, TimestampError, UnknownColumnError
 from flinkish.common.names import did_you_mean
 from flinkish.common.typeinfo import TypeInformation
@@ -33,6 +34,7 @@ from flinkish.spark.type_mapping import row_schema
 
 __all__ = [
     "check_names",
+    "check_type",
     "column_name",
     "event_time_column",
     "key_columns",
@@ -60,9 +62,9 @@ _KEY_TYPES: dict[type[DataType], str | None] = {
 }
 
 
-def session_time_zone(frame: DataFrame) -> tzinfo:
+def session_time_zone(spark: SparkSession) -> tzinfo:
     """In which zone Spark reads times without one; IllegalArgumentError if Python has it not."""
-    return time_zone_of(frame.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC")
+    return time_zone_of(spark.conf.get("spark.sql.session.timeZone") or "UTC")
 
 
 def output_schema(given: StructType | str | TypeInformation | None, what: str) -> StructType:
@@ -122,6 +124,20 @@ def check_names(frame: DataFrame) -> None:
                 f"the DataFrame has a column {name!r}, whose name Spark's mapInArrow takes for the "
                 "field of a struct: rename it, with withColumnRenamed"
             )
+
+
+def check_type(frame: DataFrame, type_info: TypeInformation | None) -> None:
+    """IllegalArgumentError unless the rows of a DataFrame can be elements of a type."""
+    if type_info is None:
+        return
+    needed = row_schema(require_type(type_info, "type_info"))
+    found = [field.dataType.simpleString() for field in frame.schema]
+    wanted = [field.dataType.simpleString() for field in needed]
+    if found != wanted:
+        raise IllegalArgumentError(
+            f"elements of {type_info} need the columns {', '.join(wanted)}, and the DataFrame has "
+            f"{', '.join(found)}: cast them, or declare another type"
+        )
 
 
 def _distinct(names: Sequence[str], folded: Sequence[str], what: str) -> None:

@@ -80,8 +80,6 @@ def test_operators_before_the_calls_are_known_after_them(spark: SparkSession) ->
 
 def test_what_is_refused(spark: SparkSession) -> None:
     stream = DataStream(spark.range(5))
-    with pytest.raises(IllegalArgumentError, match=r"output schema of .Echo-0\.1. must be given"):
-        AsyncDataStream.unordered_wait(stream, Echo(), Time.seconds(1))
     with pytest.raises(ArgumentTypeError, match=r"DataStream\(df\) makes one"):
         AsyncDataStream.unordered_wait(spark.range(5), Echo(), 1, output_type="n bigint")  # type: ignore[arg-type]
     with pytest.raises(ArgumentTypeError, match="must be an AsyncRetryStrategy"):

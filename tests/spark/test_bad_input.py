@@ -86,7 +86,6 @@ def test_columns(frame: DataFrame) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"schema": None}, "must be given"),
         ({"schema": "key strin"}, "'key strin' is no DDL"),
         ({"order": "time"}, "must be 'arrival' or 'timestamp', not 'time'"),
         ({"null_keys": "ignore"}, "'fail', 'drop' or an OutputTag, not 'ignore'"),

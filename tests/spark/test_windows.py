@@ -275,7 +275,5 @@ def test_what_is_refused(spark: SparkSession) -> None:
         )
     with pytest.raises(IllegalArgumentError, match="no begin and end"):
         keyed.window(GlobalWindows.create()).aggregate(Count())
-    with pytest.raises(IllegalArgumentError, match="output schema"):
-        keyed.count_window(5).aggregate(Mean())
     with pytest.raises(IllegalArgumentError, match="max_parallelism"):
         keyed.window(GlobalWindows.create(), max_parallelism=0).process(Spans(), schema=SPANS)

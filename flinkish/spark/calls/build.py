@@ -66,7 +66,7 @@ def with_ledger(
         {"input": frame.schema.simpleString(), "settings": dict(settings)},
         make.retry,
         schema if isinstance(schema, TypeInformation) else None,
-        session_time_zone(frame),
+        session_time_zone(frame.sparkSession),
     )
     return replace(make, layers=(layer, *make.layers))
 
@@ -89,13 +89,15 @@ def call_rows(
     job_parameters: Mapping[str, str] | None = None,
     control_plane: ControlPlane | None = None,
     rows: tuple[str, ...] | None = None,
+    input_type: TypeInformation | None = None,
     stamped: Stamped | None = None,
     named: bool = False,
     reports: ReportPlace | None = None,
 ) -> TaskResults:
     """Have the operator run on a DataFrame.
 
-    It sees the columns ``rows``; with ``stamped`` event time comes after the results' columns.
+    It sees the columns ``rows`` as elements of ``input_type``; with ``stamped`` event time comes
+    after the results' columns.
     ``named``: the user gave the name.  Its tasks report to ``reports``.
     """
     make()  # refuses here what workers would
@@ -114,10 +116,11 @@ def call_rows(
         output=arrow_schema(output),
         output_type=schema if isinstance(schema, TypeInformation) else None,
         sides=tuple(side for side, _ in sides),
-        time_zone=session_time_zone(frame),
+        time_zone=session_time_zone(frame.sparkSession),
         job_parameters=dict(job_parameters or {}),
         control_plane=handle_of(control_plane),
         rows=rows,
+        input_type=input_type,
         stamps=None if stamped is None else stamped.stamps,
         on_error=on_error,
         reports=reports,

@@ -12,7 +12,6 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from flinkish._core.columns.columns import RecordMismatch
-from flinkish._core.columns.records import RecordReader
 from flinkish._core.operators.keyed_process import KeyedTimerService
 from flinkish._core.state.table import StateTable
 from flinkish._core.values.codec import unpack_payload
@@ -258,13 +257,15 @@ class OperatorRun:
         times = None
         if self._plan.timed:
             times = element_times(batch)
-        reader = RecordReader(batch.select(self._plan.schema.names))
+        reader = self._plan.elements(batch)
         # The rows of a block are still in the processor's cache when they are used.
         for start in range(0, len(rows), BLOCK):
             self.check()
             stop = min(start + BLOCK, len(rows))
             block = times[start:stop] if times is not None else None
-            yield from self._process_block(reader.rows(start, stop), rows[start:stop], block, phase)
+            yield from self._process_block(
+                reader.elements(start, stop), rows[start:stop], block, phase
+            )
 
     def _process_block(
         self,

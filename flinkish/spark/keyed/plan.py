@@ -13,12 +13,14 @@ import pyarrow as pa
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import IllegalArgumentError
 from flinkish.common.typeinfo import TypeInformation
+from flinkish.spark.elements import ElementReader, field_names_of
 
 if TYPE_CHECKING:  # a worker loads the parts that its own plan has, when it unpickles them
     from pyspark.sql import DataFrame
 
     from flinkish.operators.definition import OperatorDefinition
     from flinkish.spark.control_plane import PlaneHandle
+    from flinkish.spark.mapped_frame import MappedFrame
 
 __all__ = [
     "AFTER_WATERMARK",
@@ -103,7 +105,9 @@ class StateSettings:
 class Strategy(Protocol):
     """How an operator's rows travel, and how they are handed over: see `strategies`."""
 
-    def packed(self, plan: OperatorPlan, frame: DataFrame, second: DataFrame | None) -> DataFrame:
+    def packed(
+        self, plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None
+    ) -> DataFrame:
         """The rows of a stream's inputs as payloads of key groups."""
         ...
 
@@ -124,9 +128,11 @@ class OperatorPlan:
 
     ``schema`` is that of the user's rows; packed batches have the columns KEY (unless the key is
     one of the user's columns, ``key_column``) and EVENT_TIME (when ``timed``) after them.
-    ``chained`` rows come from another operator, with its EVENT_TIME and PHASE.  ``definition``
+    ``chained`` rows come from another operator, with its EVENT_TIME and PHASE; ``marked`` ones have
+    marks of the watermark among them, of phase MARK.  ``definition``
     stands for the query where Spark does not tell its id.  ``second`` is the plan of the second
-    input, where there is one: its rows, keys and event time.
+    input, where there is one: its rows, keys and event time.  ``input_type`` is the declared type
+    of the elements, None for Rows of ``schema``.
 
     ``partitions`` is the number of tasks of an operator whose state is versioned by batch, None of
     one in Spark's store; ``defined_ms`` is when it was defined; its watermark ``trails_by`` so many
@@ -160,7 +166,9 @@ class OperatorPlan:
     partitions: int | None = None
     defined_ms: int = 0
     trails_by: int | None = None
+    marked: bool = False
     definition: str = "batch"
+    input_type: TypeInformation | None = None
     named: bool = False
     groups_by_default: int | None = None
     keys: Any = None
@@ -178,8 +186,16 @@ class OperatorPlan:
 
     @property
     def field_names(self) -> tuple[Sequence[str] | None, Sequence[str] | None]:
-        """The fields of the rows of each input."""
-        return self.schema.names, None if self.second is None else self.second.schema.names
+        """The fields of the elements of each input, if they are Rows."""
+        return self._own_fields, None if self.second is None else self.second._own_fields
+
+    @property
+    def _own_fields(self) -> Sequence[str] | None:
+        return field_names_of(self.input_type, self.schema.names)
+
+    def elements(self, batch: pa.RecordBatch) -> ElementReader:
+        """The elements of this input in a batch that has its columns."""
+        return ElementReader(batch.select(self.schema.names), self.input_type, self.time_zone)
 
     @property
     def no_event_time(self) -> str | None:

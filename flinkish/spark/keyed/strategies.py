@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from flinkish._core.state.table import StateTable
     from flinkish.spark.keyed.operator_run import OperatorRun
     from flinkish.spark.keyed.plan import OperatorPlan
+    from flinkish.spark.mapped_frame import MappedFrame
 
 __all__ = ["ByColumns", "ByRows", "TwoInputs"]
 
@@ -23,9 +24,11 @@ __all__ = ["ByColumns", "ByRows", "TwoInputs"]
 class ByRows:
     """The rows of one input, element by element."""
 
-    def packed(self, plan: OperatorPlan, frame: DataFrame, second: DataFrame | None) -> DataFrame:
+    def packed(
+        self, plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None
+    ) -> DataFrame:
         """The rows as payloads of key groups."""
-        return frame.mapInArrow(packer(plan.without_functions()), PACKED_SCHEMA)
+        return rows.map(packer(plan.without_functions()), PACKED_SCHEMA).frame
 
     def run_batch(
         self, plan: OperatorPlan, frame: DataFrame, second: DataFrame | None
@@ -45,22 +48,24 @@ class ByRows:
 class ByColumns:
     """Whole columns, for windows of built-in aggregates."""
 
-    def packed(self, plan: OperatorPlan, frame: DataFrame, second: DataFrame | None) -> DataFrame:
+    def packed(
+        self, plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None
+    ) -> DataFrame:
         """The columns that are read, or records of panes, as payloads of key groups."""
-        from flinkish.spark.keyed.columns.packing import pack_rows_of, read_columns
+        from flinkish.spark.keyed.columns.packing import pack_rows_of, unread_columns
 
-        return read_columns(frame, plan).mapInArrow(
-            packer(plan.without_functions(), pack_rows_of(plan)), PACKED_SCHEMA
-        )
+        unread = unread_columns(rows.schema.names, plan)
+        pack = packer(plan.without_functions(), pack_rows_of(plan))
+        return rows.drop(*unread).map(pack, PACKED_SCHEMA).frame
 
     def run_batch(
         self, plan: OperatorPlan, frame: DataFrame, second: DataFrame | None
     ) -> DataFrame:
         """The keys of a record batch at a time."""
         from flinkish.spark.keyed.columns.batch import run_windows
-        from flinkish.spark.keyed.columns.packing import read_columns
+        from flinkish.spark.keyed.columns.packing import unread_columns
 
-        return run_windows(read_columns(frame, plan), plan)
+        return run_windows(frame.drop(*unread_columns(frame.columns, plan)), plan)
 
     def open_run(self, plan: OperatorPlan, table: StateTable | None = None) -> OperatorRun:
         """A run that makes no Python object of a row."""
@@ -72,16 +77,17 @@ class ByColumns:
 class TwoInputs:
     """The rows of two inputs, element by element."""
 
-    def packed(self, plan: OperatorPlan, frame: DataFrame, second: DataFrame | None) -> DataFrame:
+    def packed(
+        self, plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None
+    ) -> DataFrame:
         """The rows of both as payloads of key groups, each with the number of its input."""
         from flinkish.spark.keyed.two_inputs import packer_of_input
 
         assert plan.second is not None
         assert second is not None
         # Spark's watermark of a union is the lower of both, like Flink's.
-        return frame.mapInArrow(packer_of_input(plan, 1), PACKED_SCHEMA).union(
-            second.mapInArrow(packer_of_input(plan.second, 2), PACKED_SCHEMA)
-        )
+        first = rows.map(packer_of_input(plan, 1), PACKED_SCHEMA).frame
+        return first.union(second.map(packer_of_input(plan.second, 2), PACKED_SCHEMA).frame)
 
     def run_batch(
         self, plan: OperatorPlan, frame: DataFrame, second: DataFrame | None

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from flinkish._core.columns.records import RecordReader
 from flinkish.common.timestamps import MIN_TIMESTAMP
+from flinkish.spark.elements import ElementReader
 from flinkish.spark.keyed.plan import EVENT_TIME
+from flinkish.spark.mapped_frame import Batches, MapBatches
 
 __all__ = ["with_timestamps"]
 
 
 def with_timestamps(
     extract: Callable[[Any, int], int],
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function for `mapInArrow` that adds EVENT_TIME: what ``extract`` says of each row, in ms.
+    columns: Sequence[str],
+    read: Callable[[pa.RecordBatch], ElementReader],
+) -> MapBatches:
+    """The function for `mapInArrow` that adds EVENT_TIME to ``columns``.
 
-    It is called as TimestampAssigner.extract_timestamp is.
+    ``extract`` says it in ms of each element that ``read`` makes, and is called as
+    TimestampAssigner.extract_timestamp is.
     """
 
-    def assign(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def assign(batches: Batches) -> Batches:
         for batch in batches:
-            times = [extract(row, MIN_TIMESTAMP) for row in RecordReader(batch).rows()]
+            times = [extract(value, MIN_TIMESTAMP) for value in read(batch).elements()]
             millis = pa.array(times, pa.int64()).cast(pa.timestamp("ms", "UTC"))
-            yield batch.append_column(EVENT_TIME, millis.cast(pa.timestamp("us", "UTC")))
+            stamped = millis.cast(pa.timestamp("us", "UTC"))
+            yield batch.select(list(columns)).append_column(EVENT_TIME, stamped)
 
     return assign

@@ -12,7 +12,9 @@ from flinkish.spark.calls.build import call_rows, name_of
 from flinkish.spark.calls.maker import MakeOperator
 from flinkish.spark.calls.stamps import Stamped
 from flinkish.spark.keyed.plan import EVENT_TIME, PHASE
+from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.streams.data_stream import DataStream
+from flinkish.spark.streams.rows import Output
 from flinkish.spark.tasks.run_task import Schema
 
 __all__ = ["AsyncDataStream"]
@@ -103,7 +105,7 @@ def _wait(
             f"data_stream must be a DataStream, not {stream!r}: DataStream(df) makes one"
         )
     rows = stream._rows
-    if rows.marked:
+    if rows.marked and rows.chained:
         raise UnsupportedOperationError(
             "calls after an operator whose state is versioned by batch would lose the watermark: "
             "leave StateSettings(backend='versioned') out, or make the calls before the operator"
@@ -113,20 +115,24 @@ def _wait(
         stamped = Stamped(rows.event_time, chained=rows.chained)
     make = MakeOperator(function, mode, capacity, timeout, retry, None)
     number = rows.calls + 1
+    output = Output.of(output_type, f"the output schema of {name_of(function)!r}")
     frame = call_rows(
-        rows.frame,
+        rows.without_marks(),
         make,
         f"{name_of(function)}-{rows.operators}.{number}",
-        output_type,
+        output.kind or output.schema,
         rows=rows.columns,
+        input_type=rows.kind,
         stamped=stamped,
     ).to_df()
     return DataStream._of(
         replace(
             rows,
-            frame=frame,
+            mapped=MappedFrame(frame),
+            kind=output.kind,
             columns=tuple(name for name in frame.columns if name not in (EVENT_TIME, PHASE)),
             event_time=None if stamped is None else EVENT_TIME,
             calls=number,
+            marked=False,
         )
     )

@@ -10,7 +10,7 @@ from flinkish.common.errors import UnsupportedOperationError
 from flinkish.operators.broadcast_definition import KeyedBroadcast, NonKeyedBroadcast
 from flinkish.operators.broadcast_state import check_descriptors
 from flinkish.spark.pickling import check_picklable
-from flinkish.spark.streams.connected import ConnectedStreams, run_two_inputs
+from flinkish.spark.streams.connected import ConnectedStreams, KeyedConnectedStreams, run_two_inputs
 from flinkish.spark.streams.options import KeyedOptions, OperatorOptions, shuffle_partitions
 from flinkish.spark.streams.windowed import Declared
 from flinkish.state.descriptors import MapStateDescriptor
@@ -65,7 +65,8 @@ class BroadcastConnectedStream:
 
         Parameters as for `KeyedStream.process`.  In a micro-batch broadcast rows come first, in
         the order in which Spark reads them; what ``process_broadcast_element`` yields comes once
-        for each key group.
+        for each subtask, as in Flink.  If it looks at the state of keys, it comes once for each key
+        group, since that is where these keys are.
 
         Without keys ``max_parallelism`` says how many copies of the state there are, each with the
         rows of some of Spark's partitions: by default ``spark.sql.shuffle.partitions``, one for
@@ -87,7 +88,7 @@ class BroadcastConnectedStream:
                     "key_by before connect, or leave processing_time_timers out"
                 )
             if asked.max_parallelism is None:
-                groups = shuffle_partitions(rows.frame.sparkSession)
+                groups = shuffle_partitions(rows.spark)
                 asked = replace(asked, max_parallelism=groups)
         name = type(function).__name__
         check_picklable(function, f"the function {name}")
@@ -105,7 +106,9 @@ class BroadcastConnectedStream:
 def connect(stream: KeyedStream | DataStream, other: Any) -> Any:
     """A stream and another one for one function: a broadcast one, or one with which it shares keys.
 
-    BroadcastConnectedStream or ConnectedStreams.
+    BroadcastConnectedStream, or ConnectedStreams of either kind.
     """
-    made = BroadcastConnectedStream if isinstance(other, BroadcastStream) else ConnectedStreams
-    return made(stream, other)
+    if isinstance(other, BroadcastStream):
+        return BroadcastConnectedStream(stream, other)
+    both_keyed = all(hasattr(one, "interval_join") for one in (stream, other))
+    return (KeyedConnectedStreams if both_keyed else ConnectedStreams)(stream, other)

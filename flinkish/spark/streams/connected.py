@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,11 @@ from flinkish.common.errors import (
 from flinkish.common.methods import require_methods
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
-from flinkish.functions import KeyedCoProcessFunction
-from flinkish.operators.definition import OperatorDefinition
+from flinkish.operators.definition import OperatorDefinition, function_name
 from flinkish.operators.join_definition import JoinDefinition
+from flinkish.operators.keyed_functions import KeyedCoFlatMap, KeyedCoMap
 from flinkish.operators.process_definitions import CoProcessDefinition
+from flinkish.spark.chains.steps import InputOf, Method
 from flinkish.spark.keyed.plan import OperatorPlan
 from flinkish.spark.keyed.strategies import TwoInputs
 from flinkish.spark.pickling import check_picklable
@@ -37,17 +39,18 @@ if TYPE_CHECKING:
 
     from flinkish.spark.streams.data_stream import DataStream, KeyedStream, ProcessedStream
 
-__all__ = ["ConnectedStreams", "IntervalJoin", "IntervalJoined"]
+__all__ = ["ConnectedStreams", "IntervalJoin", "IntervalJoined", "KeyedConnectedStreams"]
 
-_METHODS = ("process_element1", "process_element2", "on_timer", "open", "close")
+_CO_PROCESS = ("process_element1", "process_element2", "open", "close")
+_CO_MAP = ("map1", "map2", "open", "close")
+_CO_FLAT_MAP = ("flat_map1", "flat_map2", "open", "close")
 
 
 class ConnectedStreams(PortingHints):
-    """Two streams whose keys share state and timers; `DataStream.connect` makes it.
+    """Two streams for one function; `DataStream.connect` makes it.
 
-    The watermark is the lower of both streams', as in Flink.  Other than there a stream without
-    event time does not hold it back: its rows have no timestamp, and the watermark is that of the
-    other.
+    Without keys every task has elements of one of the streams, so what a function keeps in its
+    attributes is of that stream alone.  `key_by` gives both keys.
     """
 
     def __init__(
@@ -66,7 +69,7 @@ class ConnectedStreams(PortingHints):
 
     def key_by(
         self, key_selector1: Any, key_selector2: Any, key_type: TypeInformation | None = None
-    ) -> ConnectedStreams:
+    ) -> KeyedConnectedStreams:
         """Both streams partitioned by key: columns (a name or several), or a function of the row.
 
         Both keys have to be columns of the same types, or functions; ``key_type`` is that of the
@@ -78,48 +81,121 @@ class ConnectedStreams(PortingHints):
                 raise IllegalArgumentError("the streams have keys already")
             plain.append(stream)
         one, other = plain
-        return ConnectedStreams(
+        return KeyedConnectedStreams(
             one.key_by(key_selector1, key_type=key_type),
             other.key_by(key_selector2, key_type=key_type),
         )
 
     def process(
+        self, function: Any, output_type: Declared = None, *, schema: Declared = None
+    ) -> DataStream:
+        """Run a CoProcessFunction; as `DataStream.process` for either stream."""
+        declared = schema if schema is not None else output_type
+        return self._each("process", function, _CO_PROCESS[:2], declared)
+
+    def map(
+        self, func: Any, output_type: Declared = None, *, schema: Declared = None
+    ) -> DataStream:
+        """One element for each of both, by a CoMapFunction; none for a result None."""
+        declared = schema if schema is not None else output_type
+        return self._each("flat_map", func, _CO_MAP[:2], declared)
+
+    def flat_map(
+        self, func: Any, output_type: Declared = None, *, schema: Declared = None
+    ) -> DataStream:
+        """Any number of elements for each of both, by a CoFlatMapFunction."""
+        declared = schema if schema is not None else output_type
+        return self._each("flat_map", func, _CO_FLAT_MAP[:2], declared)
+
+    def _each(
+        self, method: Method, function: Any, names: Sequence[str], declared: Declared
+    ) -> DataStream:
+        """The elements that a function makes of each of the two streams."""
+        if any(hasattr(stream, "interval_join") for stream in (self._stream1, self._stream2)):
+            raise UnsupportedOperationError(
+                "connected streams share state by key, and one of these has none: use key_by "
+                "on both, before connect or after it"
+            )
+        wanted = f"connected streams without keys need a function with {' and '.join(names)}"
+        require_methods(function, names, wanted)
+        one, other = (
+            stream._then(method, InputOf(function, name), declared)  # type: ignore[union-attr]
+            for stream, name in zip((self._stream1, self._stream2), names, strict=True)
+        )
+        both = one.union(other)
+        if method == "process":
+            both._side = lambda tag: one.get_side_output(tag).union(other.get_side_output(tag))
+        return both
+
+
+class KeyedConnectedStreams(ConnectedStreams):
+    """Two streams whose keys share state and timers.
+
+    The watermark is the lower of both streams', as in Flink.  Other than there a stream without
+    event time does not hold it back: its rows have no timestamp, and the watermark is that of the
+    other.
+
+    Flink does not promise how elements of two streams interleave.  Here, in a micro-batch, those of
+    the first stream come before those of the second, or with ``order="timestamp"`` all in the order
+    of their event times; over batch DataFrames the rows of a key always are, first the first
+    stream's among equals.
+    """
+
+    _stream1: KeyedStream
+    _stream2: KeyedStream
+
+    def process(
         self,
-        function: KeyedCoProcessFunction,
+        function: Any,
         output_type: Declared = None,
         *,
         schema: Declared = None,
         **options: Unpack[KeyedOptions],
     ) -> ProcessedStream:
-        """Run a KeyedCoProcessFunction; parameters as for `KeyedStream.process`.
+        """Run a KeyedCoProcessFunction; parameters as for `KeyedStream.process`."""
+        wanted = "process of connected streams needs a KeyedCoProcessFunction"
+        require_methods(function, (*_CO_PROCESS, "on_timer"), wanted)
+        declared = schema if schema is not None else output_type
+        return self._run(function, declared, options, "a keyed co-process function sees each row")
 
-        Flink does not promise how elements of two streams interleave.  Here, in a
-        micro-batch, those of the first stream come before those of the second, or with
-        ``order="timestamp"`` all in the order of their event times; over batch DataFrames the
-        rows of a key always are, first the first stream's among equals.
-        """
+    def map(
+        self,
+        func: Any,
+        output_type: Declared = None,
+        *,
+        schema: Declared = None,
+        **options: Unpack[KeyedOptions],
+    ) -> ProcessedStream:
+        """One element for each of both, by a CoMapFunction; none for a result None."""
+        require_methods(func, _CO_MAP, "map of connected streams takes a CoMapFunction")
+        declared = schema if schema is not None else output_type
+        return self._run(KeyedCoMap(func), declared, options, "a co-map function sees each row")
+
+    def flat_map(
+        self,
+        func: Any,
+        output_type: Declared = None,
+        *,
+        schema: Declared = None,
+        **options: Unpack[KeyedOptions],
+    ) -> ProcessedStream:
+        """Any number of elements for each of both, by a CoFlatMapFunction."""
         require_methods(
-            function, _METHODS, "process of connected streams needs a KeyedCoProcessFunction"
+            func, _CO_FLAT_MAP, "flat_map of connected streams takes a CoFlatMapFunction"
         )
-        asked = OperatorOptions.of("process", options)
-        check_picklable(function, f"the function {type(function).__name__}")
-        return run_two_inputs(
-            *self._keyed(),
-            type(function).__name__,
-            asked,
-            schema if schema is not None else output_type,
-            "a keyed co-process function sees each row",
-            CoProcessDefinition(function),
-        )
+        declared = schema if schema is not None else output_type
+        path = "a co-flat-map function sees each row"
+        return self._run(KeyedCoFlatMap(func), declared, options, path)
 
-    def _keyed(self) -> tuple[KeyedStream, KeyedStream]:
-        for stream in (self._stream1, self._stream2):
-            if not hasattr(stream, "interval_join"):
-                raise UnsupportedOperationError(
-                    "connected streams share state by key, and one of these has none: use key_by "
-                    "on both, before connect or after it"
-                )
-        return self._stream1, self._stream2  # type: ignore[return-value]
+    def _run(
+        self, function: Any, declared: Declared, options: KeyedOptions, path: str
+    ) -> ProcessedStream:
+        asked = OperatorOptions.of("process", options)
+        name = function_name(function)
+        check_picklable(function, f"the function {name}")
+        definition = CoProcessDefinition(function)
+        inputs = (self._stream1, self._stream2)
+        return run_two_inputs(*inputs, name, asked, declared, path, definition)
 
 
 class IntervalJoin:

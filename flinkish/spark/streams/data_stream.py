@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 from pyspark.sql.types import StructField, StructType, TimestampType
 
+from flinkish.common.ddl import type_from_ddl
 from flinkish.common.errors import (
     ArgumentTypeError,
     IllegalArgumentError,
@@ -19,18 +20,21 @@ from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.common.watermark_strategy import WatermarkStrategy
 from flinkish.functions import KeyedProcessFunction
-from flinkish.operators.grouped_reduce import GroupedReduce
+from flinkish.operators.definition import function_name
 from flinkish.operators.process_definitions import ProcessDefinition
 from flinkish.spark.keyed.plan import EVENT_TIME, MAIN, OperatorPlan
 from flinkish.spark.keyed.strategies import ByRows
+from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.pickling import check_picklable
-from flinkish.spark.schemas import check_names, event_time_column, output_schema
+from flinkish.spark.schemas import check_names, check_type, event_time_column, output_schema
 from flinkish.spark.streams.assigned_times import with_timestamps
 from flinkish.spark.streams.broadcast import BroadcastConnectedStream, BroadcastStream, connect
 from flinkish.spark.streams.chosen_keys import chosen_keys, no_key
-from flinkish.spark.streams.connected import ConnectedStreams, IntervalJoin
+from flinkish.spark.streams.connected import ConnectedStreams, IntervalJoin, KeyedConnectedStreams
 from flinkish.spark.streams.described import Explained, columns_of, details_of
+from flinkish.spark.streams.element_wise import ElementWise
 from flinkish.spark.streams.given import check_frame, check_process_function
+from flinkish.spark.streams.keyed_functions import KeyedFunctions
 from flinkish.spark.streams.operator_results import OperatorResults, run_operator, take_output
 from flinkish.spark.streams.options import (
     KeyedOptions,
@@ -41,7 +45,7 @@ from flinkish.spark.streams.options import (
     shuffle_partitions,
 )
 from flinkish.spark.streams.porting import PortingHints
-from flinkish.spark.streams.rows import KeyedRows, StreamRows
+from flinkish.spark.streams.rows import KeyedRows, Output, StreamRows
 from flinkish.spark.streams.windowed import Declared, WindowedStream
 from flinkish.state.descriptors import MapStateDescriptor
 from flinkish.windowing import (
@@ -56,23 +60,31 @@ if TYPE_CHECKING:
 __all__ = ["DataStream", "KeyedStream", "ProcessedStream"]
 
 
-class DataStream(Explained, PortingHints):
-    """A DataFrame, streaming or batch, seen as a stream of its rows.
+class DataStream(ElementWise, Explained, PortingHints):
+    """A DataFrame, streaming or batch, seen as a stream.
 
     Functions get each row as a `flinkish.common.Row` with the column names as field names;
-    timestamps are datetimes, aware in UTC (naive for timestamp_ntz).
+    timestamps are datetimes, aware in UTC (naive for timestamp_ntz).  With ``type_info`` they get
+    what that type says, as in PyFlink, for instance tuples or single values.  The output of an
+    operator has elements of its declared ``output_type``, if that is a type and not DDL.
     """
 
-    def __init__(self, frame: DataFrame) -> None:
+    def __init__(self, frame: DataFrame, type_info: TypeInformation | None = None) -> None:
         check_frame(frame)
         check_names(frame)
-        self._rows = StreamRows(frame, tuple(frame.columns))
+        check_type(frame, type_info)
+        self._rows = StreamRows(MappedFrame(frame), tuple(frame.columns), type_info)
 
     @staticmethod
     def _of(rows: StreamRows) -> DataStream:
-        made = DataStream(rows.frame)
+        made = DataStream.__new__(DataStream)
         made._rows = rows
         return made
+
+    def get_type(self) -> TypeInformation:
+        """The type of the elements: of Rows without a declared one, that of their columns."""
+        kind = self._rows.kind
+        return type_from_ddl(self._rows.schema.simpleString()) if kind is None else kind
 
     def assign_timestamps_and_watermarks(
         self, watermark_strategy: WatermarkStrategy, *, column: str | None = None
@@ -99,13 +111,16 @@ class DataStream(Explained, PortingHints):
                 "event time comes from a timestamp column or from the strategy's timestamp "
                 "assigner; give exactly one of them: column='ts', or with_timestamp_assigner(...)"
             )
-        frame = self._rows.frame
+        mapped = MappedFrame(self._rows.without_marks()) if self._rows.marked else self._rows.mapped
         if assigner is not None:
             check_picklable(assigner, "the timestamp assigner")
-            schema = StructType([*frame.schema.fields, StructField(EVENT_TIME, TimestampType())])
-            frame = frame.mapInArrow(with_timestamps(assigner.extract_timestamp), schema)
+            rows = self._rows
+            schema = StructType([*rows.schema, StructField(EVENT_TIME, TimestampType())])
+            assign = with_timestamps(assigner.extract_timestamp, rows.columns, rows.reader())
+            mapped = mapped.map(assign, schema)
             column = EVENT_TIME
         assert column is not None
+        frame = mapped.frame
         column = event_time_column(frame, column)
         bound = watermark_strategy.max_out_of_orderness_ms
         if bound is not None and frame.isStreaming:
@@ -113,7 +128,12 @@ class DataStream(Explained, PortingHints):
         watermark = None if bound is None else f"trails the latest row by {bound} ms"
         return self._of(
             replace(
-                self._rows, frame=frame, event_time=column, watermark=watermark, trails_by=bound
+                self._rows,
+                mapped=MappedFrame(frame),
+                event_time=column,
+                watermark=watermark,
+                trails_by=bound,
+                marked=False,
             )
         )
 
@@ -134,7 +154,7 @@ class DataStream(Explained, PortingHints):
         ``widened_from`` is for a column that became bigint while a checkpoint has state of its
         keys as int: its type before, or names to types (docs/guides/upgrading.md).
         """
-        chosen = chosen_keys(self.to_df(), keys, widened_from, key_type)
+        chosen = chosen_keys(self._rows.in_columns(), keys, widened_from, key_type)
         return KeyedStream(KeyedRows(self._rows, chosen))
 
     @overload
@@ -163,7 +183,7 @@ class DataStream(Explained, PortingHints):
         Options as for `KeyedStream.window`.
         """
         options.setdefault("max_parallelism", 1)
-        one = KeyedStream(KeyedRows(self._rows, chosen_keys(self.to_df(), (no_key,))))
+        one = KeyedStream(KeyedRows(self._rows, chosen_keys(self._rows.in_columns(), (no_key,))))
         windowed = one.window(window_assigner, **options)
         windowed.keyed = False
         return windowed
@@ -173,7 +193,7 @@ class DataStream(Explained, PortingHints):
         return self._rows.to_df()
 
 
-class KeyedStream(PortingHints):
+class KeyedStream(KeyedFunctions, PortingHints):
     """A stream whose rows are handled key by key."""
 
     def __init__(self, keyed: KeyedRows) -> None:
@@ -182,7 +202,7 @@ class KeyedStream(PortingHints):
 
     def __repr__(self) -> str:
         keys = ", ".join(self._keyed.keys.columns) or self._keyed.keys.described
-        return f"KeyedStream{columns_of(self._rows.to_df())} by {keys}"
+        return f"KeyedStream{columns_of(self._rows.in_columns())} by {keys}"
 
     def process(
         self,
@@ -197,7 +217,9 @@ class KeyedStream(PortingHints):
         Args:
             function: the function; sent to the workers, opened there once for each task and batch.
             output_type: PyFlink's name for ``schema``; give one of the two.
-            schema: columns of the main output.
+            schema: columns of the main output, as DDL or StructType: elements are then Rows; or a
+                type of `Types`, which they have.  Without one elements are any objects, which
+                travel as pickles.
 
         Options, by keyword, here and for the other operators of keyed streams:
 
@@ -219,48 +241,31 @@ class KeyedStream(PortingHints):
         - ``control_plane``: a `ControlPlane`, which then knows who runs which partition and what
           the operator has counted so far, and can cancel or drain it.
         """
-        declared = schema if schema is not None else output_type
+        return self._run(function, schema if schema is not None else output_type, options)
+
+    def _run(
+        self, function: KeyedProcessFunction, declared: Declared | Output, options: KeyedOptions
+    ) -> ProcessedStream:
         check_process_function(function)
         asked = OperatorOptions.of("process", options)
-        check_picklable(function, f"the function {type(function).__name__}")
-        name, settings = plan_settings(self._keyed, type(function).__name__, asked)
+        kind = function_name(function)
+        check_picklable(function, f"the function {kind}")
+        name, settings = plan_settings(self._keyed, kind, asked)
         output, written = output_settings(declared, name)
         operator = ProcessDefinition(function)
         plan = OperatorPlan(operator=operator, strategy=ByRows(), **written, **settings)
         return self._processed(plan, output, "a keyed process function sees each row")
 
-    def reduce(
-        self,
-        func: Any,
-        output_type: Declared = None,
-        *,
-        schema: Declared = None,
-        **options: Unpack[KeyedOptions],
-    ) -> ProcessedStream:
-        """Reduce the rows of each key, by a ReduceFunction or a function of two rows.
-
-        Every row gives what those of its key so far were reduced to; over a batch DataFrame each
-        key gives its last value alone, as in Flink's batch mode.  The output has the columns of
-        the input unless `schema` says otherwise.  Options as for `process`.
-        """
-        rows = self._rows.to_df()
-        declared = schema if schema is not None else output_type
-        return self.process(
-            GroupedReduce(func, only_last=not rows.isStreaming),
-            rows.schema if declared is None else declared,
-            **options,
-        )
-
     @overload
     def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream: ...
 
     @overload
-    def connect(self, ds: KeyedStream) -> ConnectedStreams: ...
+    def connect(self, ds: KeyedStream) -> KeyedConnectedStreams: ...
 
     def connect(self, ds: Any) -> Any:
         """This stream and another one for one function.
 
-        A keyed one shares the state of a key (`ConnectedStreams`); one that was `broadcast`
+        A keyed one shares the state of a key (`KeyedConnectedStreams`); one that was `broadcast`
         reaches every key (`BroadcastConnectedStream`).
         """
         return connect(self, ds)
@@ -294,19 +299,20 @@ class KeyedStream(PortingHints):
         return self.window(CountSlidingWindowAssigner(size, slide), **options)
 
     def _processed(
-        self, plan: OperatorPlan, output: StructType, path: str, second: KeyedStream | None = None
+        self, plan: OperatorPlan, output: Output, path: str, second: KeyedStream | None = None
     ) -> ProcessedStream:
         """The outputs of an operator over this stream, and maybe a second one; see `explain`."""
         rows = [one._rows for one in (self, second) if one is not None]
-        names = joined_names(plan, [one.names for one in rows])
-        results = run_operator(plan, *(one.frame for one in rows))
+        names = joined_names(plan, rows)
+        results = run_operator(plan, rows[0].mapped, *(one.apart() for one in rows[1:]))
         watermark = "; ".join(dict.fromkeys(one.watermark for one in rows if one.watermark)) or None
         paths = {path: details for one in rows for path, details in one.paths.items()}
-        partitions = shuffle_partitions(rows[0].frame.sparkSession)
+        partitions = shuffle_partitions(rows[0].spark)
         paths[f"{plan.uid}: {path}"] = details_of(plan, watermark, partitions)
         made = StreamRows(
-            results.output(MAIN, output),
-            tuple(output.names),
+            results.output(MAIN, output.schema),
+            tuple(output.schema.names),
+            output.kind,
             EVENT_TIME,
             operators=1 + max(one.operators for one in rows),
             watermark=watermark,
@@ -321,8 +327,7 @@ class KeyedStream(PortingHints):
 class ProcessedStream(DataStream):
     """The outputs of a keyed operator; as a stream, the main one."""
 
-    def __init__(self, rows: StreamRows, results: OperatorResults, output: StructType) -> None:
-        super().__init__(rows.frame)
+    def __init__(self, rows: StreamRows, results: OperatorResults, output: Output) -> None:
         self._rows = rows
         self._results = results
         self._output = output
@@ -334,8 +339,9 @@ class ProcessedStream(DataStream):
         state of its own.  To take several outputs from one run use `foreach_batch`.
         """
         schema = _tag_schema(output_tag)
-        frame = self._results.output(output_tag.tag_id, schema)
-        return self._of(replace(self._rows, frame=frame, columns=tuple(schema.names)))
+        mapped = self._results.output(output_tag.tag_id, schema)
+        kind = output_tag.type_info
+        return self._of(replace(self._rows, mapped=mapped, columns=tuple(schema.names), kind=kind))
 
     def foreach_batch(
         self, write: Callable[..., None], *side_outputs: OutputTag
@@ -347,16 +353,17 @@ class ProcessedStream(DataStream):
         be written again after a failure, under the same batch id.
         """
         # Under Spark Connect the function travels to the server, where no stream can follow.
-        output = self._output
+        self._rows.check_columns()
+        output = self._output.schema
         uid = self._results.uid
         schemas = [(tag.tag_id, _tag_schema(tag)) for tag in side_outputs]
 
         def split(frame: DataFrame, batch_id: int) -> None:
             frame.persist()
             try:
-                main = take_output(frame, MAIN, output, uid).select(*output.names)
+                main = take_output(frame, MAIN, output, uid).frame.select(*output.names)
                 sides = [
-                    take_output(frame, tag, schema, uid).select(*schema.names)
+                    take_output(frame, tag, schema, uid).frame.select(*schema.names)
                     for tag, schema in schemas
                 ]
                 write(batch_id, main, *sides)

@@ -45,7 +45,7 @@ class Explained(ABC):
     def __repr__(self) -> str:
         operators = [path.partition(": ")[0] for path in self._rows.paths]
         after = f" after {' and '.join(operators)}" if operators else ""
-        return f"{type(self).__name__}{columns_of(self.to_df())}{after}"
+        return f"{type(self).__name__}{columns_of(self._rows.in_columns())}{after}"
 
 
 def columns_of(frame: DataFrame) -> str:

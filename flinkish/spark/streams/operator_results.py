@@ -16,6 +16,7 @@ from flinkish.spark.keyed.plan import EVENT_TIME, PHASE, OperatorPlan
 from flinkish.spark.keyed.processor import KeyGroupProcessor
 from flinkish.spark.keyed.result_rows import COUNTERS, GAUGES, METRICS, REPORTS, results_schema
 from flinkish.spark.keyed.versioned import version_runner
+from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.session import check_session, check_versioned_session
 from flinkish.spark.versions.located import tell_checkpoints
 
@@ -25,7 +26,7 @@ _PACKED_COLUMNS = [column.split() for column in PACKED_SCHEMA.split(", ")]
 
 
 def run_operator(
-    plan: OperatorPlan, frame: DataFrame, second: DataFrame | None = None
+    plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None = None
 ) -> OperatorResults:
     """Plan the operator: Spark's stateful operator for a stream, a sort for a batch.
 
@@ -34,13 +35,12 @@ def run_operator(
     name = observed_name(plan.uid, given=plan.named)
     sums = [F.sum(counter).alias(counter) for counter in COUNTERS]
     sums.append(sum_metrics(F.col(METRICS)).alias(METRICS))
-    if not frame.isStreaming:
+    if not rows.base.isStreaming:
         observation = Observation(name)
-        results = plan.strategy.run_batch(plan, frame, second).observe(observation, *sums)
+        other = None if second is None else second.frame
+        results = plan.strategy.run_batch(plan, rows.frame, other).observe(observation, *sums)
         return OperatorResults(results, plan.uid, name, observation)
-    results = (
-        _by_batch(plan, frame, second) if plan.is_versioned else _in_store(plan, frame, second)
-    )
+    results = _by_batch(plan, rows, second) if plan.is_versioned else _in_store(plan, rows, second)
     # Null in a batch in which not all key groups were asked.
     asked = F.sum(REPORTS) == plan.max_parallelism
     sums += [F.when(asked, F.sum(gauge)).alias(gauge) for gauge in GAUGES]
@@ -49,11 +49,11 @@ def run_operator(
     )
 
 
-def _in_store(plan: OperatorPlan, frame: DataFrame, second: DataFrame | None) -> DataFrame:
+def _in_store(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None) -> DataFrame:
     """The operator as Spark's own stateful one."""
-    check_session(frame.sparkSession)
+    check_session(rows.base.sparkSession)
     return (
-        plan.strategy.packed(plan, frame, second)
+        plan.strategy.packed(plan, rows, second)
         .groupBy("slot")
         .transformWithState(
             KeyGroupProcessor(plan),
@@ -64,15 +64,16 @@ def _in_store(plan: OperatorPlan, frame: DataFrame, second: DataFrame | None) ->
     )
 
 
-def _by_batch(plan: OperatorPlan, frame: DataFrame, second: DataFrame | None) -> DataFrame:
+def _by_batch(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None) -> DataFrame:
     """The operator over partitions whose state is in version files; Spark knows of no state."""
     assert plan.partitions is not None
-    check_versioned_session(frame.sparkSession)
+    spark = rows.base.sparkSession
+    check_versioned_session(spark)
     if plan.state.checkpoint is None:
-        tell_checkpoints(frame.sparkSession)
-    packed = plan.strategy.packed(plan, frame, second)
+        tell_checkpoints(spark)
+    packed = plan.strategy.packed(plan, rows, second)
     if plan.processing_time:
-        packed = packed.union(_ticks(frame.sparkSession))
+        packed = packed.union(_ticks(spark))
     return packed.repartition(plan.partitions, "slot").mapInArrow(
         version_runner(plan), results_schema()
     )
@@ -89,7 +90,7 @@ def _ticks(spark: SparkSession) -> DataFrame:
 
 def take_output(
     results: DataFrame, tag: str, schema: StructType, uid: str, *, marks: bool = False
-) -> DataFrame:
+) -> MappedFrame:
     """One of the outputs of an operator, out of all results or of a micro-batch of them.
 
     After its columns are EVENT_TIME and PHASE, for a following operator, and with ``marks`` there
@@ -100,7 +101,7 @@ def take_output(
         for one in schema.fields
     ]
     fields = [StructField(EVENT_TIME, LongType()), StructField(PHASE, IntegerType())]
-    return results.select("phase", "tag", "payload").mapInArrow(
+    return MappedFrame(results.select("phase", "tag", "payload")).map(
         unpacker(tag, arrow_schema(StructType(columns)), uid, marks=marks),
         StructType([*columns, *fields]),
     )
@@ -124,7 +125,7 @@ class OperatorResults:
         self._observation = observation
         self._marked = marked
 
-    def output(self, tag: str, schema: StructType) -> DataFrame:
+    def output(self, tag: str, schema: StructType) -> MappedFrame:
         """One of the outputs, as `take_output` gives it."""
         return take_output(self.frame, tag, schema, self.uid, marks=self._marked)
 

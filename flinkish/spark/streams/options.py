@@ -24,14 +24,15 @@ from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.control_plane.attached import handle_of
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.keyed.plan import OperatorPlan, StateSettings
-from flinkish.spark.schemas import output_schema, session_time_zone
-from flinkish.spark.streams.rows import KeyedRows
+from flinkish.spark.schemas import session_time_zone
+from flinkish.spark.streams.rows import KeyedRows, Output, StreamRows
 from flinkish.time.key_groups import UPPER_BOUND_MAX_PARALLELISM
 
 __all__ = [
     "KeyedOptions",
     "OperatorOptions",
     "joined_names",
+    "merged_names",
     "output_settings",
     "plan_settings",
     "shuffle_partitions",
@@ -138,33 +139,40 @@ def plan_settings(
             "watermark of one does not reach the other: give both the same "
             "StateSettings(backend=...)"
         )
+    if versioned and rows.united:
+        raise UnsupportedOperationError(
+            "state that is versioned by batch has one watermark a source, and these rows are of "
+            "several that were united: leave StateSettings(backend='versioned') out"
+        )
     name = options.uid or f"{kind}-{rows.operators + 1}"
-    user = rows.to_df()
-    if rows.streaming and user.sparkSession.conf.get(_PARTITIONS, None) is None:
+    spark = rows.spark
+    if rows.streaming and spark.conf.get(_PARTITIONS, None) is None:
         # Python shows a warning of one place and one text once.
-        found = shuffle_partitions(user.sparkSession)
+        found = shuffle_partitions(spark)
         warnings.warn(_MANY_PARTITIONS.format(found=found), stacklevel=1)
     given = options.max_parallelism
     settings = {
         "uid": name,
-        "schema": arrow_schema(user.schema),
+        "schema": arrow_schema(rows.schema),
+        "input_type": rows.kind,
         "key_columns": keys.columns,
         "key_types": keys.types,
         "keys": keys.described,
         "key_selector": keys.selector,
-        "max_parallelism": given or _default_key_groups(user.sparkSession, fewest_groups),
-        "groups_by_default": None if given else shuffle_partitions(user.sparkSession),
+        "max_parallelism": given or _default_key_groups(spark, fewest_groups),
+        "groups_by_default": None if given else shuffle_partitions(spark),
         "named": options.uid is not None,
         "event_time": rows.event_time,
         "chained": rows.chained,
+        "marked": rows.marked,
         "streaming": rows.streaming,
-        "time_zone": session_time_zone(user),
+        "time_zone": session_time_zone(spark),
         "processing_time": bool(options.processing_time_timers),
         "timestamp_order": options.order == "timestamp",
         "null_keys": options.null_keys,
         "job_parameters": dict(options.job_parameters or {}),
         "state": state,
-        "partitions": shuffle_partitions(user.sparkSession) if versioned else None,
+        "partitions": shuffle_partitions(spark) if versioned else None,
         "defined_ms": time.time_ns() // 1_000_000,
         "trails_by": rows.trails_by,
         "control_plane": handle_of(options.control_plane),
@@ -174,22 +182,46 @@ def plan_settings(
 
 
 def output_settings(
-    declared: StructType | str | TypeInformation | None, name: str
-) -> tuple[StructType, dict[str, Any]]:
-    """The schema of an operator's output, and what its plan has of it."""
-    output = output_schema(declared, f"the output schema of operator {name!r}")
-    kind = declared if isinstance(declared, TypeInformation) else None
-    return output, {"output": arrow_schema(output), "output_type": kind}
+    declared: StructType | str | TypeInformation | Output | None, name: str
+) -> tuple[Output, dict[str, Any]]:
+    """The output of an operator, and what its plan has of it; undeclared values are pickled."""
+    output = declared
+    if not isinstance(output, Output):
+        output = Output.of(output, f"the output schema of operator {name!r}")
+    return output, {"output": arrow_schema(output.schema), "output_type": output.kind}
 
 
-def joined_names(plan: OperatorPlan, before: Sequence[Mapping[str, str]]) -> dict[str, str]:
+def joined_names(plan: OperatorPlan, inputs: Sequence[StreamRows]) -> dict[str, str]:
     """The names of operators up to this one, each with what tells it from another of its name.
 
-    IllegalArgumentError for two of one name in a query: their statistics, tables on workers and
-    places on a control plane go by it.
+    Errors as for `merged_names`.
     """
+    return _named([merged_names(inputs), {plan.uid: plan.definition}])
+
+
+def merged_names(several: Sequence[StreamRows]) -> dict[str, str]:
+    """The names of the operators that made these rows.
+
+    IllegalArgumentError for two of one name in a query: their statistics, tables on workers and
+    places on a control plane go by it.  UnsupportedOperationError for one operator whose state is
+    versioned by batch twice in a query: both would write the same files.
+    """
+    seen: set[str] = set()
+    for rows in several:
+        if rows.marked and (twice := seen & rows.names.keys()):
+            raise UnsupportedOperationError(
+                f"this query would run operator {min(twice)!r} twice, as Spark does for each use "
+                "of a stream, and both would write its version files: "
+                "leave StateSettings(backend='versioned') out, or take the outputs of one run with "
+                "foreach_batch"
+            )
+        seen |= rows.names.keys()
+    return _named([rows.names for rows in several])
+
+
+def _named(several: Sequence[Mapping[str, str]]) -> dict[str, str]:
     names: dict[str, str] = {}
-    for found in [*before, {plan.uid: plan.definition}]:
+    for found in several:
         for name, definition in found.items():
             if names.setdefault(name, definition) != definition:
                 raise IllegalArgumentError(

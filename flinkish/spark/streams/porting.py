@@ -8,11 +8,6 @@ from flinkish.common.names import did_you_mean
 
 __all__ = ["PortingHints"]
 
-_ROWS = (
-    "columns are Spark's work: DataStream(df.select(...)) before the operators, or "
-    "stream.to_df().select(...) after them; with keys, a KeyedProcessFunction yields any number of "
-    "rows for each"
-)
 _SINK = (
     "write what to_df() gives: stream.to_df().writeStream.format(...)"
     ".option('checkpointLocation', ...).start()"
@@ -22,13 +17,13 @@ _RUN = (
     "as stream.to_df().collect()"
 )
 _PLACE = "Spark spreads the rows: stream.to_df().repartition(...), then DataStream(df) again"
+_ROLLING = (
+    "it goes by key: stream.key_by(...) before it; for windows, window(...).aggregate(Sum(...))"
+)
 _OPTION = "it is an argument of the operator: process(..., {}=...)"
-_AGGREGATE = "use reduce(lambda one, other: ...) here, or window(...).aggregate({}('column'))"
 
 _HINTS = {
-    **dict.fromkeys(("map", "flat_map", "project"), _ROWS),
-    "filter": _ROWS.replace("select", "where"),
-    "union": "DataStream(df.union(other_df)) has the rows of both",
+    "project": "map(...) makes other elements, stream.to_df().select(...) other columns",
     **dict.fromkeys(("add_sink", "sink_to", "print"), _SINK),
     **dict.fromkeys(("execute", "execute_async", "execute_and_collect"), _RUN),
     **dict.fromkeys(
@@ -42,10 +37,8 @@ _HINTS = {
         ("start_new_chain", "disable_chaining", "slot_sharing_group", "set_buffer_timeout"),
         "there is nothing to set: Spark plans the stages of a query",
     ),
-    "sum": _AGGREGATE.format("Sum"),
-    "min": _AGGREGATE.format("Min"),
-    "max": _AGGREGATE.format("Max"),
-    "process": "process needs keys here, as timers and state do: stream.key_by(...).process(...)",
+    **dict.fromkeys(("sum", "min", "max", "min_by", "max_by"), _ROLLING),
+    "reduce": _ROLLING,
     "window": "window needs keys: stream.key_by(...).window(...), or window_all without",
     "count_window": "count_window needs keys: stream.key_by(...).count_window(...)",
     "get_side_output": "side outputs are those of what process, window or a join returned",

@@ -1,40 +1,71 @@
-"""The rows of a stream, and all that operators over them have to know of what lies before."""
+"""The elements of a stream, and all that operators over them have to know of what lies before."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from pyspark.sql import DataFrame
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
+from flinkish.common.errors import UnsupportedOperationError
+from flinkish.common.typeinfo import PickledBytesTypeInfo, TypeInformation
+from flinkish.spark.elements import ElementReader
 from flinkish.spark.keyed.plan import MARK, PHASE
+from flinkish.spark.mapped_frame import MappedFrame
+from flinkish.spark.schemas import output_schema, session_time_zone
 from flinkish.spark.streams.chosen_keys import ChosenKeys
 
-__all__ = ["KeyedRows", "StreamRows"]
+__all__ = ["KeyedRows", "Output", "StreamRows"]
+
+_TASK = "__flinkish_task"
+
+# The type of elements for which none was declared; compared by identity, on the driver.
+UNDECLARED = PickledBytesTypeInfo()
+
+
+@dataclass(frozen=True)
+class Output:
+    """The elements of an output: their columns, and their type unless they are Rows of these."""
+
+    schema: StructType
+    kind: TypeInformation | None
+
+    @classmethod
+    def of(cls, declared: StructType | str | TypeInformation | None, what: str) -> Output:
+        """The output that a user declared; ``what`` names it in errors."""
+        given = UNDECLARED if declared is None else declared
+        kind = given if isinstance(given, TypeInformation) else None
+        return cls(output_schema(given, what), kind)
 
 
 @dataclass(frozen=True)
 class StreamRows:
     """The rows of a stream.
 
-    ``columns`` are the user's; rows that an operator made have EVENT_TIME and PHASE besides, and if
-    they are ``marked`` there are marks of the watermark among them (`flinkish.spark.keyed.marks`).
+    ``columns`` are the user's, of elements of the type ``kind``, or if that is None of Rows.  Rows
+    that an operator made have EVENT_TIME and PHASE besides, and if they are ``marked`` there are
+    marks of the watermark among them (`flinkish.spark.keyed.marks`).
     ``operators`` and ``calls`` count the keyed operators before, and the calls after the last of
     them.  ``watermark`` is the rule of the watermark in words: of rows from a source it
-    ``trails_by`` so many ms the latest.  ``watermark_lost`` says that Spark passes none on.
+    ``trails_by`` so many ms the latest.  ``united`` rows are
+    of several sources, ``watermark_lost`` says that Spark passes no watermark on.
     ``paths`` has for each operator before how it runs, and its details; ``names`` their names, and
     what tells two of one name apart.
     """
 
-    frame: DataFrame
+    mapped: MappedFrame
     columns: tuple[str, ...]
+    kind: TypeInformation | None = None
     event_time: str | None = None
     operators: int = 0
     calls: int = 0
     watermark: str | None = None
     trails_by: int | None = None
     marked: bool = False
+    united: bool = False
     watermark_lost: bool = False
     paths: Mapping[str, list[str]] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
@@ -42,17 +73,70 @@ class StreamRows:
     @property
     def streaming(self) -> bool:
         """Whether it is of a streaming DataFrame."""
-        return self.frame.isStreaming
+        return self.mapped.base.isStreaming
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session of the DataFrame."""
+        return self.mapped.base.sparkSession
+
+    @property
+    def schema(self) -> StructType:
+        """The columns of the user, and their types."""
+        found = self.mapped.schema
+        return StructType([found[name] for name in self.columns])
 
     @property
     def chained(self) -> bool:
         """Whether a keyed operator made the rows."""
         return self.operators > 0
 
+    @property
+    def output(self) -> Output:
+        """The declaration of an operator whose output has the type of its input."""
+        return Output(self.schema, self.kind)
+
+    def reader(self) -> Callable[[pa.RecordBatch], ElementReader]:
+        """The function that makes the elements of a record batch of these rows."""
+        columns, kind, zone = list(self.columns), self.kind, session_time_zone(self.spark)
+        return lambda batch: ElementReader(batch.select(columns), kind, zone)
+
+    def apart(self) -> MappedFrame:
+        """The rows, in a stage of their own if their operator's state is versioned by batch.
+
+        It finds its state by the number of its task, and in a union Spark numbers the tasks of all
+        parts in a row.  The rows of a task stay together and in order.
+        """
+        if not (self.marked and self.chained):
+            return self.mapped
+        frame = self.mapped.frame.withColumn(_TASK, F.spark_partition_id())
+        return MappedFrame(frame.repartition(_TASK).drop(_TASK))
+
     def to_df(self) -> DataFrame:
-        """The columns of the user."""
-        rows = self.frame.where(F.col(PHASE) != MARK) if self.marked else self.frame
-        return rows.select(*self.columns)
+        """The columns of the user.
+
+        UnsupportedOperationError for elements of no declared type.
+        """
+        self.check_columns()
+        return self.in_columns()
+
+    def check_columns(self) -> None:
+        """UnsupportedOperationError for elements that have no columns of their own."""
+        if self.kind is UNDECLARED:
+            raise UnsupportedOperationError(
+                "no type was declared for the elements of this stream, so a DataFrame of them "
+                "would have one column of pickles: declare them where they are made, as in "
+                "schema='device string, n bigint', or output_type=Types.ROW_NAMED(...)"
+            )
+
+    def in_columns(self) -> DataFrame:
+        """The elements as they lie in columns, whatever their type."""
+        return self.without_marks().select(*self.columns)
+
+    def without_marks(self) -> DataFrame:
+        """All columns of the rows that are elements."""
+        frame = self.mapped.frame
+        return frame.where(F.col(PHASE) != MARK) if self.marked else frame
 
 
 @dataclass(frozen=True)

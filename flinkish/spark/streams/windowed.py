@@ -24,6 +24,7 @@ from flinkish.spark.keyed.strategies import ByColumns, ByRows
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.streams.options import OperatorOptions, output_settings, plan_settings
 from flinkish.spark.streams.porting import PortingHints
+from flinkish.spark.streams.rows import Output
 from flinkish.spark.streams.window_aggregates import (
     WindowRows,
     built_in_aggregates,
@@ -144,7 +145,7 @@ class WindowedStream(PortingHints):
         )
         declared = schema if schema is not None else output_type
         if declared is None and window_function is None:
-            declared = self._stream._rows.to_df().schema
+            return self._run(definition, self._stream._rows.output)
         return self._run(definition, declared)
 
     def aggregate(
@@ -168,7 +169,7 @@ class WindowedStream(PortingHints):
         """
         built_in = built_in_aggregates(aggregate_function)
         if built_in is not None:
-            built_in = resolved(built_in, self._stream._rows.to_df())
+            built_in = resolved(built_in, self._stream._rows.in_columns())
             if window_function is None and schema is None and output_type is None:
                 return self._aggregate(built_in)
             aggregate_function = BuiltInAggregates(built_in)
@@ -180,7 +181,7 @@ class WindowedStream(PortingHints):
     def _aggregate(self, aggregates: Sequence[BuiltInAggregate]) -> ProcessedStream:
         """Built-in aggregates alone: by columns if that is possible."""
         keys = self._stream._keyed.keys.columns
-        columns = arrow_schema(self._stream._rows.to_df().schema)
+        columns = arrow_schema(self._stream._rows.schema)
         vector, reason = vector_plan(self._definition, aggregates, keys, columns)
         if self._options.order == "timestamp":
             vector, reason = None, "order='timestamp' hands rows over one by one"
@@ -200,12 +201,14 @@ class WindowedStream(PortingHints):
             output_type=None,
             **(settings | {"schema": pa.schema(read)}),
         )
-        return self._stream._processed(plan, spark_schema(output), f"by columns: {reason}")
+        return self._stream._processed(
+            plan, Output(spark_schema(output), None), f"by columns: {reason}"
+        )
 
     # --- the operator
 
     def _run(
-        self, definition: WindowDefinition, declared: Declared, reason: str | None = None
+        self, definition: WindowDefinition, declared: Declared | Output, reason: str | None = None
     ) -> ProcessedStream:
         for part in (definition.assigner, definition.trigger, definition.evictor):
             check_picklable(part, f"the {type(part).__name__}")

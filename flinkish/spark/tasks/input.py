@@ -20,16 +20,16 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from operator import length_hint
 from typing import Any
 
 import pyarrow as pa
 
-from flinkish._core.columns.records import RecordReader
 from flinkish.common.elements import StreamElement, StreamRecord
 from flinkish.common.futures import complete, shared_future
+from flinkish.spark.elements import ElementReader
 from flinkish.task import InputStatus
 
 __all__ = ["BatchReader", "RowInput"]
@@ -155,8 +155,8 @@ class BatchReader:
 class RowInput:
     """The rows of a reader's batches as a task's input: a record for each.
 
-    Rows have all columns, or ``columns``; ``stamps`` gives the timestamps of a batch's records,
-    which have none without it.
+    ``read`` makes the elements of a batch, by default Rows of all columns; ``stamps`` gives the
+    timestamps of its records, which have none without it.
 
     It never says that the input has ended, which is for the task to say: ``on_end()`` is called,
     once, when there is nothing left.
@@ -168,16 +168,16 @@ class RowInput:
         self,
         reader: BatchReader,
         on_end: Callable[[], object],
-        columns: Sequence[str] | None = None,
+        read: Callable[[pa.RecordBatch], ElementReader] = ElementReader,
         stamps: Callable[[pa.RecordBatch], list[int | None]] | None = None,
     ) -> None:
         self._reader = reader
         self._on_end = on_end
-        self._columns = columns
+        self._read = read
         self._stamps = stamps
         self._times: list[int | None] | None = None  # of all rows
-        self._rows = RecordReader([], ())
-        self._at = 0  # how many of its rows have been made records
+        self._elements: ElementReader | None = None
+        self._at = 0  # how many of them have been made records
         self._block: list[StreamRecord] = []
         self._left: Iterator[StreamRecord] = iter(self._block)
         self._before = 0  # rows before the block
@@ -199,7 +199,7 @@ class RowInput:
         return None if index < 0 else (self._before + index, self._block[index].value)
 
     def _next_block(self) -> StreamElement | InputStatus:
-        while self._at == len(self._rows):
+        while self._elements is None or self._at == len(self._elements):
             batch = self._reader.poll()
             if batch is None:
                 if self._reader.ended() and not self.ended:
@@ -207,15 +207,14 @@ class RowInput:
                     self._on_end()
                 return InputStatus.NOTHING_AVAILABLE
             self._times = None if self._stamps is None else self._stamps(batch)
-            seen = batch if self._columns is None else batch.select(list(self._columns))
-            self._rows, self._at = RecordReader(seen), 0
-        stop = min(self._at + _BLOCK, len(self._rows))
+            self._elements, self._at = self._read(batch), 0
+        stop = min(self._at + _BLOCK, len(self._elements))
         self._before += len(self._block)
-        rows = self._rows.rows(self._at, stop)
+        values = self._elements.elements(self._at, stop)
         if self._times is None:
-            self._block = [StreamRecord(row) for row in rows]
+            self._block = [StreamRecord(value) for value in values]
         else:
-            self._block = list(map(StreamRecord, rows, self._times[self._at : stop]))
+            self._block = list(map(StreamRecord, values, self._times[self._at : stop]))
         self._left = iter(self._block)
         self._at = stop
         return next(self._left)

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
+from flinkish.spark.elements import ElementReader
 from flinkish.spark.encoders import Encoder, RowEncoder, StructEncoder
 
 if TYPE_CHECKING:  # a worker loads the parts that its own plan has, when it unpickles them
@@ -43,8 +44,8 @@ class TaskPlan:
     Without ``sides`` the task gives the columns of ``output``; with some it gives structs, one
     column for the main output and one for each side output, of which one is not null in each row.
     ``output_type`` is set where values must be converted for their columns.  The operator sees the
-    columns ``rows`` of its input, by default all, as records with the timestamps that ``stamps``
-    gives for a batch.
+    columns ``rows`` of its input, by default all, as elements of ``input_type`` (None: Rows),
+    with the timestamps that ``stamps`` gives for a batch.
     """
 
     name: str
@@ -57,8 +58,14 @@ class TaskPlan:
     key_type: str | None = None
     job_parameters: dict[str, str] = field(default_factory=dict)
     rows: tuple[str, ...] | None = None
+    input_type: TypeInformation | None = None
     stamps: Callable[[pa.RecordBatch], list[int | None]] | None = None
     control_plane: PlaneHandle | None = None
+
+    def elements(self, batch: pa.RecordBatch) -> ElementReader:
+        """The elements of a batch of the input."""
+        seen = batch if self.rows is None else batch.select(list(self.rows))
+        return ElementReader(seen, self.input_type, self.time_zone)
 
     @property
     def columns(self) -> pa.Schema:

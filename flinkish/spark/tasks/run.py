@@ -127,7 +127,7 @@ class SparkTask(OneInputStreamTask):
             self._return_soon,
         )
         self._reader = BatchReader(batches, plan.name)
-        self._rows = RowInput(self._reader, self._return_soon, plan.rows, plan.stamps)
+        self._rows = RowInput(self._reader, self._return_soon, plan.elements, plan.stamps)
         super().__init__(
             plan.make_operator(),
             self._rows,

@@ -132,7 +132,7 @@ def run_task(
         output=arrow_schema(output),
         output_type=schema if isinstance(schema, TypeInformation) else None,
         sides=tuple(side for side, _ in sides),
-        time_zone=session_time_zone(frame),
+        time_zone=session_time_zone(frame.sparkSession),
         key_columns=keys,
         key_type=key_type_name(frame, keys[0]) if len(keys) == 1 else None,
         job_parameters=dict(job_parameters or {}),

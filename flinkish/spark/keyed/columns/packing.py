@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,9 +29,6 @@ from flinkish.spark.keyed.packing import (
 from flinkish.spark.keyed.plan import EVENT_TIME, KEY, PHASE, OperatorPlan
 from flinkish.time import assign_to_key_groups
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
 __all__ = [
     "CombinedRows",
     "combine_rows",
@@ -40,7 +37,7 @@ __all__ = [
     "pack_panes",
     "pack_rows_of",
     "pane_schema",
-    "read_columns",
+    "unread_columns",
 ]
 
 
@@ -49,12 +46,12 @@ def pack_rows_of(plan: OperatorPlan) -> PackRows:
     return pack_panes if vector_of(plan).combines else pack_table
 
 
-def read_columns(frame: DataFrame, plan: OperatorPlan) -> DataFrame:
-    """A DataFrame without the columns that nobody reads, and that therefore need not travel."""
+def unread_columns(columns: Sequence[str], plan: OperatorPlan) -> list[str]:
+    """The columns that nobody reads, and that therefore need not travel."""
     read = {*plan.schema.names, *plan.key_columns, plan.event_time}
-    if plan.chained:
+    if plan.chained or plan.marked:
         read |= {EVENT_TIME, PHASE}
-    return frame.drop(*(name for name in frame.columns if name not in read))
+    return [name for name in columns if name not in read]
 
 
 def pane_schema(plan: OperatorPlan) -> pa.Schema:

@@ -1,0 +1,157 @@
+"""The operators of streams that see one element after another, without keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.types import (
+    IntegerType,
+    LongType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
+from flinkish.common.output_tag import OutputTag
+from flinkish.spark.calls.stamps import Stamped
+from flinkish.spark.chains.plan import ChainPlan
+from flinkish.spark.chains.run import chain_function
+from flinkish.spark.chains.steps import Method, Step
+from flinkish.spark.internals import arrow_schema
+from flinkish.spark.keyed.plan import EVENT_TIME, PHASE
+from flinkish.spark.pickling import check_picklable
+from flinkish.spark.schemas import session_time_zone
+from flinkish.spark.streams.rows import Output, StreamRows
+from flinkish.spark.streams.united import united
+from flinkish.spark.streams.windowed import Declared
+
+if TYPE_CHECKING:
+    from flinkish.spark.streams.data_stream import DataStream
+
+__all__ = ["ElementWise"]
+
+
+class ElementWise:
+    """`map`, `flat_map`, `filter`, `process` and `union` of a stream.
+
+    Operators that follow each other run in one call of Spark's `mapInArrow`, element after element
+    through all of them, as Flink chains operators.  Functions are opened and closed once for each
+    task, on a stream once a micro-batch.  What comes out has the event time of its element.
+    """
+
+    _rows: StreamRows
+    _chain: tuple[StreamRows, tuple[Step, ...]] | None = None
+    _side: Callable[[OutputTag], DataStream] | None = None
+
+    def map(
+        self, func: Any, output_type: Declared = None, *, schema: Declared = None
+    ) -> DataStream:
+        """One element for each, by a MapFunction or a function of one value.
+
+        ``output_type`` and ``schema`` as for `KeyedStream.process`.
+        """
+        return self._then("map", func, schema if schema is not None else output_type)
+
+    def flat_map(
+        self, func: Any, output_type: Declared = None, *, schema: Declared = None
+    ) -> DataStream:
+        """Any number of elements for each, by a FlatMapFunction or a generator of one value."""
+        return self._then("flat_map", func, schema if schema is not None else output_type)
+
+    def filter(self, func: Any) -> DataStream:
+        """The elements for which a FilterFunction, or a function of one value, gives True."""
+        return self._then("filter", func, self._rows.output)
+
+    def process(
+        self, func: Any, output_type: Declared = None, *, schema: Declared = None
+    ) -> DataStream:
+        """Any number of elements for each, by a ProcessFunction, which knows the element's time.
+
+        It has neither timers nor state, and no watermark: Spark shows none to such a function, so
+        ``current_watermark()`` is -2**63.  `get_side_output` has what it yields with an OutputTag.
+        """
+        return self._then("process", func, schema if schema is not None else output_type)
+
+    def get_side_output(self, output_tag: OutputTag) -> DataStream:
+        """The stream of a side output of the ProcessFunction that made this stream.
+
+        Spark runs every query on its own: a query on it calls the function again.
+        """
+        if not isinstance(output_tag, OutputTag):
+            raise ArgumentTypeError(f"a side output is named by its OutputTag, not {output_tag!r}")
+        if self._side is None:
+            raise UnsupportedOperationError(
+                "side outputs are those of what process, window or a join returned; this stream "
+                "has none"
+            )
+        return self._side(output_tag)
+
+    def union(self, *streams: DataStream) -> DataStream:
+        """The elements of this stream and of others of the same type, in any order."""
+        rows = [self._rows, *(one._rows for one in streams)]
+        return _stream(united(rows))
+
+    def _then(self, method: Method, function: Any, declared: Declared | Output) -> DataStream:
+        step = Step.of(method, function)
+        check_picklable(function, f"the function {step.name!r}")
+        source, steps = (self._rows, ()) if self._chain is None else self._chain
+        output = declared
+        if not isinstance(output, Output):
+            output = Output.of(output, f"the output schema of {method}({step.name})")
+        made = _stream(_chained(source, (*steps, step), output))
+        made._chain = (source, (*steps, step))
+        if method == "process":
+            made._side = lambda tag: _side_output(source, (*steps, step), tag)
+        return made
+
+
+def _stream(rows: StreamRows) -> DataStream:
+    from flinkish.spark.streams.data_stream import DataStream
+
+    return DataStream._of(rows)
+
+
+def _side_output(source: StreamRows, steps: tuple[Step, ...], tag: OutputTag) -> DataStream:
+    return _stream(_chained(source, steps, Output.of(tag.type_info, f"the type of {tag!r}"), tag))
+
+
+def _chained(
+    source: StreamRows, steps: tuple[Step, ...], output: Output, tag: OutputTag | None = None
+) -> StreamRows:
+    """The rows that a chain makes of those of its source."""
+    stamped = None
+    if source.event_time is not None:
+        stamped = Stamped(source.event_time, chained=source.chained)
+    from_source = source.streaming and not source.chained and not source.marked
+    plan = ChainPlan(
+        steps=steps,
+        columns=source.columns,
+        input_type=source.kind,
+        output=arrow_schema(output.schema),
+        output_type=output.kind,
+        time_zone=session_time_zone(source.spark),
+        tag=tag,
+        stamped=stamped,
+        marked=source.marked,
+        makes_marks=from_source and source.trails_by is not None,
+    )
+    marked = source.marked or plan.makes_marks
+    fields = [
+        StructField(one.name, one.dataType, one.nullable or marked, one.metadata)
+        for one in output.schema
+    ]
+    if stamped is not None:
+        fields.append(StructField(EVENT_TIME, LongType() if stamped.chained else TimestampType()))
+    if plan.phased:
+        fields.append(StructField(PHASE, IntegerType()))
+    return replace(
+        source,
+        mapped=source.mapped.map(chain_function(plan), StructType(fields)),
+        columns=tuple(output.schema.names),
+        kind=output.kind,
+        event_time=None if stamped is None else EVENT_TIME,
+        marked=marked,
+    )

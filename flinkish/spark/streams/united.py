@@ -1,0 +1,97 @@
+"""Streams of one type put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from flinkish.common.errors import (
+    ArgumentTypeError,
+    IllegalArgumentError,
+    TimestampError,
+    UnsupportedOperationError,
+)
+from flinkish.spark.keyed.plan import EVENT_TIME, MARK, PHASE
+from flinkish.spark.mapped_frame import MappedFrame
+from flinkish.spark.streams.options import merged_names
+from flinkish.spark.streams.rows import StreamRows
+
+__all__ = ["united"]
+
+
+def united(rows: Sequence[StreamRows]) -> StreamRows:
+    """The rows of several streams.
+
+    The watermark is the least of theirs.  ArgumentTypeError for elements of different types,
+    UnsupportedOperationError and TimestampError for streams that cannot share a query or a clock.
+    """
+    first = rows[0]
+    for other in rows[1:]:
+        _check(first, other)
+    if len({one.event_time is None for one in rows}) > 1:
+        raise TimestampError(
+            "some of these streams have event time and some have none: call "
+            "assign_timestamps_and_watermarks on all of them, or after union"
+        )
+    marked = first.chained and first.marked
+    frame = _frame(first, first.columns, marked=marked)
+    for other in rows[1:]:
+        apart = replace(other, mapped=other.apart())
+        frame = frame.union(_frame(apart, first.columns, marked=marked))
+    return replace(
+        first,
+        mapped=MappedFrame(frame),
+        event_time=None if first.event_time is None else EVENT_TIME,
+        operators=max(one.operators for one in rows),
+        calls=max(one.calls for one in rows),
+        watermark="; ".join(dict.fromkeys(one.watermark for one in rows if one.watermark)) or None,
+        trails_by=first.trails_by,
+        marked=marked,
+        united=not first.chained,
+        watermark_lost=any(one.watermark_lost for one in rows),
+        paths={path: details for one in rows for path, details in one.paths.items()},
+        names=merged_names(rows),
+    )
+
+
+def _check(first: StreamRows, other: StreamRows) -> None:
+    types = [[field.dataType for field in one.schema] for one in (first, other)]
+    if first.kind != other.kind or types[0] != types[1]:
+        raise ArgumentTypeError(
+            "union takes streams of one type, and these have the elements "
+            f"{first.kind or first.schema.simpleString()} and "
+            f"{other.kind or other.schema.simpleString()}: map one of them"
+        )
+    if first.kind is None and first.columns != other.columns:
+        raise IllegalArgumentError(
+            f"union takes Rows of the same fields, and these have {', '.join(first.columns)} and "
+            f"{', '.join(other.columns)}: rename the columns of one"
+        )
+    if first.streaming != other.streaming:
+        raise UnsupportedOperationError(
+            "one of these is a streaming DataFrame and another a batch one; read all as streams, "
+            "or all as batches"
+        )
+    chained = first.chained != other.chained
+    if first.streaming and (chained or (first.chained and first.marked != other.marked)):
+        raise UnsupportedOperationError(
+            "the outputs of keyed operators have their order within a micro-batch, which rows of a "
+            "source, or of an operator with another backend, do not have: unite the streams before "
+            "these operators, or after operators of one backend"
+        )
+
+
+def _frame(rows: StreamRows, names: Sequence[str], *, marked: bool) -> DataFrame:
+    """Rows by these names, with event time and phase as others have them."""
+    frame = rows.mapped.frame
+    if rows.marked and not marked:
+        frame = frame.where(F.col(PHASE) != MARK)
+    columns = [F.col(own).alias(name) for own, name in zip(rows.columns, names, strict=True)]
+    if rows.event_time is not None:
+        columns.append(F.col(rows.event_time).alias(EVENT_TIME))
+    if rows.chained:
+        columns.append(F.col(PHASE))
+    return frame.select(*columns)

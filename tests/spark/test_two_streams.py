@@ -175,6 +175,8 @@ def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(ArgumentTypeError, match="those of the second a function"):
         keyed.connect(payments.key_by(lambda row: row.payer)).process(Totals(), schema=TOTALS)
     with pytest.raises(UnsupportedOperationError, match="use key_by on both"):
+        keyed.connect(payments).process(Totals(), schema=TOTALS)  # type: ignore[call-overload]
+    with pytest.raises(ArgumentTypeError, match="Totals is a function of keyed streams"):
         orders.connect(payments).process(Totals(), schema=TOTALS)
     with pytest.raises(IllegalArgumentError, match="keys already"):
         keyed.connect(payments.key_by("payer")).key_by("customer", "payer")

@@ -163,12 +163,12 @@ def test_an_operator_without_input_in_a_batch(spark: SparkSession, tmp_path: Pat
             max_parallelism=GROUPS,
             state=kept(tmp_path, "versioned"),
         )
-        .to_df()
         for number, source in enumerate((long, short))
     )
     rows: list[Any] = []
     query = (
         first.union(second)
+        .to_df()
         .writeStream.foreachBatch(lambda frame, _: rows.extend(frame.collect()))
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
         .trigger(availableNow=True)

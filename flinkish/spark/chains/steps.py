@@ -8,8 +8,9 @@ from typing import Any, Literal, TypeAlias
 
 from flinkish.common.errors import ArgumentTypeError
 from flinkish.common.methods import require_methods
+from flinkish.functions.process import KeyedCoProcessFunction, KeyedProcessFunction
 
-__all__ = ["InputOf", "Method", "Step"]
+__all__ = ["InputOf", "Method", "Step", "refuse_keyed"]
 
 Method: TypeAlias = Literal["map", "flat_map", "filter", "process"]
 
@@ -33,6 +34,7 @@ class Step:
         """The step of a function that a user gave; ArgumentTypeError for what is none."""
         named = "process_element" if method == "process" else method
         wanted = f"{method} takes a {_CLASSES[method]}"
+        refuse_keyed(function, wanted)
         if method == "process" or hasattr(function, named):
             require_methods(function, (named,), wanted)
         elif not callable(function):
@@ -50,6 +52,15 @@ class Step:
     def name(self) -> str:
         """The name of the user's function or class."""
         return getattr(self.function, "__name__", type(self.function).__name__)
+
+
+def refuse_keyed(function: Any, wanted: str) -> None:
+    """ArgumentTypeError for a function that needs keys; ``wanted`` begins the message."""
+    if isinstance(function, (KeyedProcessFunction, KeyedCoProcessFunction)):
+        raise ArgumentTypeError(
+            f"{wanted}, and {type(function).__name__} is a function of keyed streams, with state "
+            "and timers: use key_by before it"
+        )
 
 
 class InputOf:

@@ -20,7 +20,7 @@ from flinkish.operators.definition import OperatorDefinition, function_name
 from flinkish.operators.join_definition import JoinDefinition
 from flinkish.operators.keyed_functions import KeyedCoFlatMap, KeyedCoMap
 from flinkish.operators.process_definitions import CoProcessDefinition
-from flinkish.spark.chains.steps import InputOf, Method
+from flinkish.spark.chains.steps import InputOf, Method, refuse_keyed
 from flinkish.spark.keyed.plan import OperatorPlan
 from flinkish.spark.keyed.strategies import TwoInputs
 from flinkish.spark.pickling import check_picklable
@@ -116,6 +116,7 @@ class ConnectedStreams(PortingHints):
                 "connected streams share state by key, and one of these has none: use key_by "
                 "on both, before connect or after it"
             )
+        refuse_keyed(function, "connected streams without keys take a function without them")
         wanted = f"connected streams without keys need a function with {' and '.join(names)}"
         require_methods(function, names, wanted)
         one, other = (

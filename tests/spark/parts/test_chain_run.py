@@ -28,6 +28,7 @@ from flinkish.spark.chains.steps import Step
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, BEFORE_WATERMARK, EVENT_TIME, MARK, PHASE
 from flinkish.spark.type_mapping import row_schema
+from tests.spark.functions import Silence
 
 LONG = Types.LONG()
 SIDE = OutputTag("side", Types.STRING())
@@ -280,6 +281,8 @@ def test_what_is_no_function_is_refused() -> None:
         step("filter", FilterFunction)
     with pytest.raises(ArgumentTypeError, match="process takes a ProcessFunction"):
         step("process", lambda value: value)
+    with pytest.raises(ArgumentTypeError, match="Silence is a function of keyed streams"):
+        step("process", Silence())
     with pytest.raises(ArgumentTypeError, match="flat_map returned 'ab'"):
         run(chain(step("flat_map", lambda n: "ab")), numbers(1))
     assert values(chain(step("flat_map", lambda n: None)), numbers(1)) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,16 @@ from tests.spark.test_chained import TOTALS, Totals
 from tests.spark.traffic import OUT, SCHEMA, feed, random_batches
 
 PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
+PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+@pytest.fixture
+def five_partitions(spark: SparkSession) -> Iterator[None]:
+    """More partitions than tasks before a shuffle have marks for."""
+    before = spark.conf.get(PARTITIONS)
+    spark.conf.set(PARTITIONS, "5")
+    yield
+    spark.conf.set(PARTITIONS, before)
 
 
 class Assigned:
@@ -179,6 +190,7 @@ def test_united_streams_have_the_lower_watermark(spark: SparkSession, tmp_path: 
         both.union(silence(both, state).map(lambda row: row, schema=SCHEMA))
 
 
+@pytest.mark.usefixtures("five_partitions")
 @pytest.mark.parametrize("backend", ["store", "versioned"])
 def test_outputs_of_operators_are_united(spark: SparkSession, tmp_path: Path, backend: Any) -> None:
     source = Source(spark, tmp_path / "in", SCHEMA)

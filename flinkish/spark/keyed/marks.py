@@ -36,6 +36,8 @@ class MarkMaker:
         self._plan = plan
         self._number = number
         self._time = MIN_TIMESTAMP
+        # After a shuffle of Spark's a task may have none of the marks of the tasks before it.
+        self._has_mark = not plan.marked
 
     def take(self, table: pa.Table) -> pa.Table:
         """The rows of a table without marks, of which it keeps the highest time."""
@@ -46,15 +48,16 @@ class MarkMaker:
         if plan.marked:
             is_mark = pc.equal(table.column(PHASE), MARK)
             rows, times = table.filter(pc.invert(is_mark)), times.filter(is_mark)
+            self._has_mark = self._has_mark or len(times) > 0
         highest = pc.max(times)
         if highest.is_valid:
             (time,) = timestamps_ms(pa.array([highest.as_py()], highest.type)).tolist()
             self._time = max(self._time, time)
         return rows
 
-    def payload(self) -> bytes:
-        """The mark, for every partition."""
-        return mark_payload(self._time, self._number)
+    def payload(self) -> bytes | None:
+        """The mark, for every partition; None if there is none to pass on."""
+        return mark_payload(self._time, self._number) if self._has_mark else None
 
 
 def mark_payload(time: int, number: int) -> bytes:

@@ -99,8 +99,7 @@ def packer(
             if packed:  # there may be marks alone
                 yield _packed_rows(packed)
             packed = []
-        if mark is not None:
-            payload = mark.payload()
+        if mark is not None and (payload := mark.payload()) is not None:
             packed += [
                 (slot_of(partition), MARK, part, 0, payload)
                 for partition in range(plan.partitions or 0)

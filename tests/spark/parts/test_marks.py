@@ -49,6 +49,17 @@ def test_a_task_sends_its_highest_time_to_every_partition() -> None:
     assert {payload for _, payload in sent(timeless, rows(5))} == {mark_payload(NEVER, 1)}
 
 
+def test_a_task_that_got_no_mark_sends_none() -> None:
+    """A mark of the lowest time would hold the watermark back: others have the marks."""
+    made = operator(chained=True, marked=True, event_time=EVENT_TIME)
+    row = rows(99).append_column(EVENT_TIME, pa.array([99]))
+    row = row.append_column(PHASE, pa.array([1], pa.int32()))
+    packed = [row for batch in packer(made)(iter([row])) for row in batch.to_pylist()]
+    assert [one["phase"] for one in packed] != []
+    assert MARK not in [one["phase"] for one in packed]
+    assert list(packer(made)(iter([]))) == []
+
+
 def test_a_task_whose_rows_are_marks_alone_passes_the_mark_on() -> None:
     made = operator(chained=True, marked=True, event_time=EVENT_TIME)
     mark = mark_row(mark_payload(41, 1), SCHEMA)

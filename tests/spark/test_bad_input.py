@@ -107,7 +107,7 @@ def test_arguments_of_the_wrong_kind(frame: DataFrame) -> None:
     processed = keyed.process(Silence(), schema=OUT)
     with pytest.raises(ArgumentTypeError, match="by its OutputTag, not by 'late'"):
         processed.get_side_output("late")  # type: ignore[arg-type]
-    with pytest.raises(UnsupportedOperationError, match="has event time already"):
+    with pytest.raises(TimestampError, match="is of type bigint; event time needs a timestamp"):
         processed.assign_timestamps_and_watermarks(STRATEGY, column="at")
 
 

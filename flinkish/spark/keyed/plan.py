@@ -134,8 +134,9 @@ class OperatorPlan:
     input, where there is one: its rows, keys and event time.  ``input_type`` is the declared type
     of the elements, None for Rows of ``schema``.
 
-    ``partitions`` is the number of tasks of an operator whose state is versioned by batch, None of
-    one in Spark's store; ``defined_ms`` is when it was defined; its watermark ``trails_by`` so many
+    ``partitions`` is the number of tasks of an operator whose state is versioned by batch, or that
+    is ``bounded``: it gets all rows that there are in one pass, and forgets its state; None of one
+    in Spark's store; ``defined_ms`` is when it was defined; its watermark ``trails_by`` so many
     ms the highest event time of a source, None if that has no watermark.
 
     For the checkpoint's settings: whether the user has ``named`` the operator, the shuffle
@@ -164,6 +165,7 @@ class OperatorPlan:
     state: StateSettings = field(default_factory=StateSettings)
     control_plane: PlaneHandle | None = None
     partitions: int | None = None
+    bounded: bool = False
     defined_ms: int = 0
     trails_by: int | None = None
     marked: bool = False
@@ -200,17 +202,18 @@ class OperatorPlan:
     @property
     def no_event_time(self) -> str | None:
         """Why no event-time timer would fire, or None: over a batch all do, at its end."""
-        return NO_EVENT_TIME if self.streaming and not self.has_watermark else None
+        waits = self.streaming and not self.bounded
+        return NO_EVENT_TIME if waits and not self.has_watermark else None
 
     @property
     def is_versioned(self) -> bool:
         """Whether state is versioned by batch."""
-        return self.partitions is not None
+        return self.partitions is not None and not self.bounded
 
     @property
     def loses_watermark(self) -> bool:
         """Whether Spark passes no watermark on: after its own operator on processing time."""
-        in_store = self.streaming and not self.is_versioned
+        in_store = self.streaming and self.partitions is None
         return in_store and self.processing_time and self.has_watermark
 
     @property

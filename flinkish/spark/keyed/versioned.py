@@ -36,7 +36,7 @@ from flinkish.spark.versions.directory import VersionDirectory
 from flinkish.spark.versions.purge import purge
 from flinkish.spark.versions.state import PartitionState, load
 
-__all__ = ["version_runner"]
+__all__ = ["collected", "in_order", "version_runner"]
 
 _UNITED = (
     "the tasks of operator {0!r} are numbered after those of another part of the query (this is "
@@ -52,7 +52,7 @@ def version_runner(plan: OperatorPlan) -> Callable[[Batches], Batches]:
     """The function for `mapInArrow` that runs the operator over packed rows."""
 
     def run(batches: Batches) -> Batches:
-        payloads, marks = _collected(batches)
+        payloads, marks = collected(batches)
         if input_is_whole() is False:
             raise IllegalStateError(
                 f"the input of operator {plan.uid!r} ended before its end: Spark has given this "
@@ -80,7 +80,7 @@ def version_runner(plan: OperatorPlan) -> Callable[[Batches], Batches]:
     return run
 
 
-def _collected(batches: Batches) -> tuple[Payloads, list[bytes]]:
+def collected(batches: Batches) -> tuple[Payloads, list[bytes]]:
     """Payloads by key group, and marks."""
     payloads: Payloads = defaultdict(list)
     marks: list[bytes] = []
@@ -121,7 +121,7 @@ class _Partition:
             if called or NULL_KEY_GROUP in payloads:
                 run = self._opened()
                 if lost := payloads.get(NULL_KEY_GROUP):
-                    yield from run.route_null_keys(run.unpack(_ordered(lost)))
+                    yield from run.route_null_keys(run.unpack(in_order(lost)))
                 for key_group in called:
                     yield from self._call(run, key_group, clock, payloads.get(key_group, []))
         except BaseException as error:
@@ -150,7 +150,7 @@ class _Partition:
         def timer_of(_: Head | None) -> int | None:
             return run.next_wake_up(clock.now)
 
-        yield from call_group(run, self._groups, key_group, clock, _ordered(rows), (), timer_of)
+        yield from call_group(run, self._groups, key_group, clock, in_order(rows), (), timer_of)
         yield run.counts.result(key_group, self._groups.gauges)
 
     def _end(self, error: BaseException | None) -> None:
@@ -194,6 +194,6 @@ def _is_due(plan: OperatorPlan, head: Head, clock: Clock) -> bool:
     return head.timer <= (clock.now if plan.processing_time else clock.watermark + 1)
 
 
-def _ordered(rows: list[tuple[int, int, int, bytes]]) -> list[bytes]:
+def in_order(rows: list[tuple[int, int, int, bytes]]) -> list[bytes]:
     """Payloads of several tasks come in no order; in this one each run of the batch is the same."""
     return [payload for _, _, _, payload in sorted(rows)]

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from flinkish.common.errors import UnsupportedOperationError
 from flinkish.operators.broadcast_definition import KeyedBroadcast, NonKeyedBroadcast
 from flinkish.operators.broadcast_state import check_descriptors
+from flinkish.spark.passes import Pass
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.streams.connected import ConnectedStreams, KeyedConnectedStreams, run_two_inputs
-from flinkish.spark.streams.options import KeyedOptions, OperatorOptions, shuffle_partitions
+from flinkish.spark.streams.options import KeyedOptions, OperatorOptions
 from flinkish.spark.streams.windowed import Declared
 from flinkish.state.descriptors import MapStateDescriptor
 
@@ -71,15 +72,13 @@ class BroadcastConnectedStream:
         Without keys ``max_parallelism`` says how many copies of the state there are, each with the
         rows of some of Spark's partitions: by default ``spark.sql.shuffle.partitions``, one for
         each task.  There are no timers, and ``null_keys`` means nothing.
+
+        Over batch DataFrames, too, broadcast rows come first, as in Flink's batch mode; the rows of
+        a key follow in any order, or with ``order="timestamp"`` by time.
         """
-        made = KeyedBroadcast if self._keyed else NonKeyedBroadcast
-        broadcast = made(function, self._broadcast._descriptors)
+        definition = KeyedBroadcast if self._keyed else NonKeyedBroadcast
+        broadcast = definition(function, self._broadcast._descriptors)
         rows = self._first._rows
-        if not rows.streaming:
-            raise UnsupportedOperationError(
-                "broadcast state is kept from micro-batch to micro-batch, and this is a batch "
-                "DataFrame: join the rules to the rows with Spark's own join, and use process"
-            )
         asked = OperatorOptions.of("process", options)
         if not self._keyed:
             if asked.processing_time_timers:
@@ -88,19 +87,32 @@ class BroadcastConnectedStream:
                     "key_by before connect, or leave processing_time_timers out"
                 )
             if asked.max_parallelism is None:
-                groups = shuffle_partitions(rows.spark)
-                asked = replace(asked, max_parallelism=groups)
+                asked = replace(asked, max_parallelism=rows.partitions)
         name = type(function).__name__
         check_picklable(function, f"the function {name}")
-        return run_two_inputs(
-            self._first,
-            self._broadcast._stream,
+        first, second, within = self._first, self._broadcast._stream, rows.within
+        if not rows.streaming and not second._rows.streaming:
+            whole = Pass(rows.partitions, bounded=True, token=name, defined_ms=0)
+            first, second = _in_pass(first, whole), _in_pass(second, whole)
+        made = run_two_inputs(
+            first,
+            second,
             name,
             asked,
             schema if schema is not None else output_type,
             f"a {'keyed ' if self._keyed else ''}broadcast process function sees each row",
             broadcast,
         )
+        made._rows = replace(made._rows, within=within)
+        return made
+
+
+def _in_pass(stream: Any, within: Pass) -> Any:
+    """A stream of a batch DataFrame for an operator that sees all its rows in one pass."""
+    rows = replace(stream._rows, within=within)
+    if not hasattr(stream, "key_by"):
+        return type(stream)(replace(stream._keyed, rows=rows))
+    return stream._of(rows)
 
 
 def connect(stream: KeyedStream | DataStream, other: Any) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 from pyspark.sql.types import StructField, StructType, TimestampType
 
@@ -22,7 +23,7 @@ from flinkish.common.watermark_strategy import WatermarkStrategy
 from flinkish.functions import KeyedProcessFunction
 from flinkish.operators.definition import function_name
 from flinkish.operators.process_definitions import ProcessDefinition
-from flinkish.spark.keyed.plan import EVENT_TIME, MAIN, OperatorPlan
+from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, MAIN, PHASE, OperatorPlan
 from flinkish.spark.keyed.strategies import ByRows
 from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.pickling import check_picklable
@@ -42,7 +43,6 @@ from flinkish.spark.streams.options import (
     joined_names,
     output_settings,
     plan_settings,
-    shuffle_partitions,
 )
 from flinkish.spark.streams.porting import PortingHints
 from flinkish.spark.streams.rows import KeyedRows, Output, StreamRows
@@ -97,10 +97,10 @@ class DataStream(ElementWise, Explained, PortingHints):
 
         Raises UnknownColumnError, TimestampError for a column of another type, and
         IllegalArgumentError when column and assigner are both given, or neither;
-        UnsupportedOperationError after an operator, whose outputs have timestamps and a
-        watermark already: Spark knows one watermark a source.
+        UnsupportedOperationError after an operator of a streaming DataFrame, whose outputs have
+        timestamps and a watermark already: Spark knows one watermark a source.
         """
-        if self._rows.chained:
+        if self._rows.chained and not self._rows.is_whole:
             raise UnsupportedOperationError(
                 "the output of an operator has event time already: that of the element or timer "
                 "it was made for, as in Flink; Spark allows no second watermark in a query"
@@ -126,6 +126,10 @@ class DataStream(ElementWise, Explained, PortingHints):
         if bound is not None and frame.isStreaming:
             frame = frame.withWatermark(column, f"{bound} milliseconds")
         watermark = None if bound is None else f"trails the latest row by {bound} ms"
+        if self._rows.chained:  # as the outputs of operators have it
+            time = F.unix_millis(F.col(column).cast("timestamp")).alias(EVENT_TIME)
+            phase = F.lit(AFTER_WATERMARK).alias(PHASE)
+            frame, column = frame.select(*self._rows.columns, time, phase), EVENT_TIME
         return self._of(
             replace(
                 self._rows,
@@ -303,12 +307,12 @@ class KeyedStream(KeyedFunctions, PortingHints):
     ) -> ProcessedStream:
         """The outputs of an operator over this stream, and maybe a second one; see `explain`."""
         rows = [one._rows for one in (self, second) if one is not None]
-        names = joined_names(plan, rows)
+        within = rows[0].within
+        names = {} if within is not None else joined_names(plan, rows)
         results = run_operator(plan, rows[0].mapped, *(one.apart() for one in rows[1:]))
         watermark = "; ".join(dict.fromkeys(one.watermark for one in rows if one.watermark)) or None
         paths = {path: details for one in rows for path, details in one.paths.items()}
-        partitions = shuffle_partitions(rows[0].spark)
-        paths[f"{plan.uid}: {path}"] = details_of(plan, watermark, partitions)
+        paths[f"{plan.uid}: {path}"] = details_of(plan, watermark, rows[0].partitions)
         made = StreamRows(
             results.output(MAIN, output.schema),
             tuple(output.schema.names),
@@ -320,6 +324,7 @@ class KeyedStream(KeyedFunctions, PortingHints):
             watermark_lost=plan.loses_watermark,
             paths=paths,
             names=names,
+            within=within,
         )
         return ProcessedStream(made, results, output)
 

@@ -61,6 +61,9 @@ def details_of(plan: OperatorPlan, watermark: str | None, partitions: int) -> li
     if not plan.streaming:
         timers = "all fire at the end of the key's rows"
         return [*details, f"event time: {_time(plan)}", f"timers: {timers}", "state: of this run"]
+    if plan.bounded:
+        timers = "those on event time all fire at the end"
+        return [*details, f"event time: {_time(plan)}", f"timers: {timers}", "state: of this run"]
     return [
         *details,
         f"key groups: {plan.max_parallelism}, in {partitions} partitions",

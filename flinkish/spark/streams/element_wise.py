@@ -125,7 +125,7 @@ def _chained(
     stamped = None
     if source.event_time is not None:
         stamped = Stamped(source.event_time, chained=source.chained)
-    from_source = source.streaming and not source.chained and not source.marked
+    from_source = not (source.is_whole or source.chained or source.marked)
     plan = ChainPlan(
         steps=steps,
         columns=source.columns,

@@ -10,8 +10,10 @@ from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from flinkish.common.errors import IllegalStateError
 from flinkish.spark.internals import arrow_schema
+from flinkish.spark.keyed.bounded import bounded_runner
 from flinkish.spark.keyed.observed import by_observed_name, flat, observed_name, sum_metrics
 from flinkish.spark.keyed.packing import PACKED_SCHEMA, unpacker
+from flinkish.spark.keyed.placement import slot_of
 from flinkish.spark.keyed.plan import EVENT_TIME, PHASE, OperatorPlan
 from flinkish.spark.keyed.processor import KeyGroupProcessor
 from flinkish.spark.keyed.result_rows import COUNTERS, GAUGES, METRICS, REPORTS, results_schema
@@ -35,10 +37,16 @@ def run_operator(
     name = observed_name(plan.uid, given=plan.named)
     sums = [F.sum(counter).alias(counter) for counter in COUNTERS]
     sums.append(sum_metrics(F.col(METRICS)).alias(METRICS))
+    if plan.is_versioned and not rows.base.isStreaming:
+        return OperatorResults(_in_pass(plan, rows, second), plan.uid, name, None, marked=True)
     if not rows.base.isStreaming:
         observation = Observation(name)
-        other = None if second is None else second.frame
-        results = plan.strategy.run_batch(plan, rows.frame, other).observe(observation, *sums)
+        if plan.bounded:
+            results = _in_pass(plan, rows, second)
+        else:
+            other = None if second is None else second.frame
+            results = plan.strategy.run_batch(plan, rows.frame, other)
+        results = results.observe(observation, *sums)
         return OperatorResults(results, plan.uid, name, observation)
     results = _by_batch(plan, rows, second) if plan.is_versioned else _in_store(plan, rows, second)
     # Null in a batch in which not all key groups were asked.
@@ -77,6 +85,26 @@ def _by_batch(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None)
     return packed.repartition(plan.partitions, "slot").mapInArrow(
         version_runner(plan), results_schema()
     )
+
+
+def _in_pass(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None) -> DataFrame:
+    """The operator over batch DataFrames that are all rows there are, or those of a micro-batch."""
+    assert plan.partitions is not None
+    packed = plan.strategy.packed(plan, rows, second)
+    runner = bounded_runner if plan.bounded else version_runner
+    if not plan.bounded:
+        packed = packed.union(_bells(rows.base.sparkSession, plan.partitions))
+    return packed.repartition(plan.partitions, "slot").mapInArrow(runner(plan), results_schema())
+
+
+def _bells(spark: SparkSession, partitions: int) -> DataFrame:
+    """A row without a payload for each partition.
+
+    Spark leaves out what follows a DataFrame that it knows to be empty, and a partition that was
+    left out would have no state for the next micro-batch.
+    """
+    rows = [(slot_of(partition), 0, 0, 0, b"") for partition in range(partitions)]
+    return spark.createDataFrame(rows, PACKED_SCHEMA).coalesce(1)
 
 
 def _ticks(spark: SparkSession) -> DataFrame:

@@ -6,10 +6,9 @@ import secrets
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypedDict
 
-from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from flinkish.common.errors import (
@@ -25,7 +24,7 @@ from flinkish.spark.control_plane.attached import handle_of
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.keyed.plan import OperatorPlan, StateSettings
 from flinkish.spark.schemas import session_time_zone
-from flinkish.spark.streams.rows import KeyedRows, Output, StreamRows
+from flinkish.spark.streams.rows import SHUFFLE_PARTITIONS, KeyedRows, Output, StreamRows
 from flinkish.time.key_groups import UPPER_BOUND_MAX_PARALLELISM
 
 __all__ = [
@@ -35,10 +34,7 @@ __all__ = [
     "merged_names",
     "output_settings",
     "plan_settings",
-    "shuffle_partitions",
 ]
-
-_PARTITIONS = "spark.sql.shuffle.partitions"
 
 
 class KeyedOptions(TypedDict, total=False):
@@ -132,8 +128,12 @@ def plan_settings(
             "never fire; put it last, or write its output and read it in a second query"
         )
     state = options.state or StateSettings()
-    versioned = state.backend == "versioned" and rows.streaming
-    if rows.chained and rows.streaming and rows.marked != versioned:
+    within = rows.within
+    if within is not None:
+        state = replace(state, backend="versioned")
+    bounded = within is not None and within.bounded
+    versioned = state.backend == "versioned" and rows.streaming and not bounded
+    if rows.chained and not rows.is_whole and rows.marked != versioned:
         raise UnsupportedOperationError(
             "this operator and the one before it keep their state in different ways, and the "
             "watermark of one does not reach the other: give both the same "
@@ -142,15 +142,20 @@ def plan_settings(
     if versioned and rows.united:
         raise UnsupportedOperationError(
             "state that is versioned by batch has one watermark a source, and these rows are of "
-            "several that were united: leave StateSettings(backend='versioned') out"
+            "several that were united: "
+            + (
+                "leave StateSettings(backend='versioned') out"
+                if within is None
+                else "let one source give all of them, or call union after a keyed operator on each"
+            )
         )
     name = options.uid or f"{kind}-{rows.operators + 1}"
     spark = rows.spark
-    if rows.streaming and spark.conf.get(_PARTITIONS, None) is None:
+    if within is None and rows.streaming and spark.conf.get(SHUFFLE_PARTITIONS, None) is None:
         # Python shows a warning of one place and one text once.
-        found = shuffle_partitions(spark)
-        warnings.warn(_MANY_PARTITIONS.format(found=found), stacklevel=1)
+        warnings.warn(_MANY_PARTITIONS.format(found=rows.partitions), stacklevel=1)
     given = options.max_parallelism
+    groups = given or _default_key_groups(rows.partitions, fewest_groups)
     settings = {
         "uid": name,
         "schema": arrow_schema(rows.schema),
@@ -159,8 +164,9 @@ def plan_settings(
         "key_types": keys.types,
         "keys": keys.described,
         "key_selector": keys.selector,
-        "max_parallelism": given or _default_key_groups(spark, fewest_groups),
-        "groups_by_default": None if given else shuffle_partitions(spark),
+        # One for each task of a bounded pass: so its rows come in order of arrival.
+        "max_parallelism": min(groups, rows.partitions) if bounded else groups,
+        "groups_by_default": None if given else rows.partitions,
         "named": options.uid is not None,
         "event_time": rows.event_time,
         "chained": rows.chained,
@@ -172,11 +178,12 @@ def plan_settings(
         "null_keys": options.null_keys,
         "job_parameters": dict(options.job_parameters or {}),
         "state": state,
-        "partitions": shuffle_partitions(spark) if versioned else None,
-        "defined_ms": time.time_ns() // 1_000_000,
+        "partitions": rows.partitions if versioned or bounded else None,
+        "bounded": bounded,
+        "defined_ms": time.time_ns() // 1_000_000 if within is None else within.defined_ms,
         "trails_by": rows.trails_by,
         "control_plane": handle_of(options.control_plane),
-        "definition": secrets.token_hex(16),
+        "definition": secrets.token_hex(16) if within is None else within.definition_of(name),
     }
     return name, settings
 
@@ -206,6 +213,8 @@ def merged_names(several: Sequence[StreamRows]) -> dict[str, str]:
     places on a control plane go by it.  UnsupportedOperationError for one operator whose state is
     versioned by batch twice in a query: both would write the same files.
     """
+    if several[0].within is not None:  # the environment names operators, and each runs once a pass
+        return {}
     seen: set[str] = set()
     for rows in several:
         if rows.marked and (twice := seen & rows.names.keys()):
@@ -231,11 +240,5 @@ def _named(several: Sequence[Mapping[str, str]]) -> dict[str, str]:
     return names
 
 
-def shuffle_partitions(spark: SparkSession) -> int:
-    """How many tasks share the work of an operator."""
-    return int(spark.conf.get(_PARTITIONS) or 1)
-
-
-def _default_key_groups(spark: SparkSession, fewest: int) -> int:
-    partitions = shuffle_partitions(spark)
+def _default_key_groups(partitions: int, fewest: int) -> int:
     return min(max(1 << (2 * partitions - 1).bit_length(), fewest), 1024)

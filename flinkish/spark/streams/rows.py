@@ -15,10 +15,13 @@ from flinkish.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 from flinkish.spark.elements import ElementReader
 from flinkish.spark.keyed.plan import MARK, PHASE
 from flinkish.spark.mapped_frame import MappedFrame
+from flinkish.spark.passes import Pass
 from flinkish.spark.schemas import output_schema, session_time_zone
 from flinkish.spark.streams.chosen_keys import ChosenKeys
 
-__all__ = ["KeyedRows", "Output", "StreamRows"]
+__all__ = ["SHUFFLE_PARTITIONS", "KeyedRows", "Output", "StreamRows"]
+
+SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 
 _TASK = "__flinkish_task"
 
@@ -53,7 +56,8 @@ class StreamRows:
     ``trails_by`` so many ms the latest.  ``united`` rows are
     of several sources, ``watermark_lost`` says that Spark passes no watermark on.
     ``paths`` has for each operator before how it runs, and its details; ``names`` their names, and
-    what tells two of one name apart.
+    what tells two of one name apart.  ``within`` is the pass of a program that has these rows; then
+    they lie in a batch DataFrame, and operators see a stream all the same.
     """
 
     mapped: MappedFrame
@@ -69,11 +73,24 @@ class StreamRows:
     watermark_lost: bool = False
     paths: Mapping[str, list[str]] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
+    within: Pass | None = None
 
     @property
     def streaming(self) -> bool:
-        """Whether it is of a streaming DataFrame."""
-        return self.mapped.base.isStreaming
+        """Whether it is of a streaming DataFrame, or part of a program in streaming mode."""
+        return self.within is not None or self.mapped.base.isStreaming
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether these are all rows that there are: time ends after them."""
+        return not self.streaming or (self.within is not None and self.within.bounded)
+
+    @property
+    def partitions(self) -> int:
+        """How many tasks share the work of an operator."""
+        if self.within is not None:
+            return self.within.partitions
+        return int(self.spark.conf.get(SHUFFLE_PARTITIONS) or 1)
 
     @property
     def spark(self) -> SparkSession:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from flinkish.common.errors import (
@@ -14,7 +14,7 @@ from flinkish.common.errors import (
     TimestampError,
     UnsupportedOperationError,
 )
-from flinkish.spark.keyed.plan import EVENT_TIME, MARK, PHASE
+from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, MARK, PHASE
 from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.streams.options import merged_names
 from flinkish.spark.streams.rows import StreamRows
@@ -31,26 +31,31 @@ def united(rows: Sequence[StreamRows]) -> StreamRows:
     first = rows[0]
     for other in rows[1:]:
         _check(first, other)
-    if len({one.event_time is None for one in rows}) > 1:
+    mixed = len({one.event_time is None for one in rows}) > 1
+    if mixed and not first.is_whole:
         raise TimestampError(
             "some of these streams have event time and some have none: call "
             "assign_timestamps_and_watermarks on all of them, or after union"
         )
     marked = first.chained and first.marked
-    frame = _frame(first, first.columns, marked=marked)
+    # Rows without event time are among others as those are that an operator made of such.
+    chained = mixed or any(one.chained for one in rows)
+    timed = any(one.event_time is not None for one in rows)
+    form = _Form(first.columns, timed, chained, marked)
+    frame = form.of(first)
     for other in rows[1:]:
         apart = replace(other, mapped=other.apart())
-        frame = frame.union(_frame(apart, first.columns, marked=marked))
+        frame = frame.union(form.of(apart))
     return replace(
         first,
         mapped=MappedFrame(frame),
-        event_time=None if first.event_time is None else EVENT_TIME,
-        operators=max(one.operators for one in rows),
+        event_time=EVENT_TIME if timed or chained else None,
+        operators=max(int(chained), *(one.operators for one in rows)),
         calls=max(one.calls for one in rows),
         watermark="; ".join(dict.fromkeys(one.watermark for one in rows if one.watermark)) or None,
         trails_by=first.trails_by,
         marked=marked,
-        united=not first.chained,
+        united=not chained,
         watermark_lost=any(one.watermark_lost for one in rows),
         paths={path: details for one in rows for path, details in one.paths.items()},
         names=merged_names(rows),
@@ -76,7 +81,7 @@ def _check(first: StreamRows, other: StreamRows) -> None:
             "or all as batches"
         )
     chained = first.chained != other.chained
-    if first.streaming and (chained or (first.chained and first.marked != other.marked)):
+    if not first.is_whole and (chained or (first.chained and first.marked != other.marked)):
         raise UnsupportedOperationError(
             "the outputs of keyed operators have their order within a micro-batch, which rows of a "
             "source, or of an operator with another backend, do not have: unite the streams before "
@@ -84,14 +89,31 @@ def _check(first: StreamRows, other: StreamRows) -> None:
         )
 
 
-def _frame(rows: StreamRows, names: Sequence[str], *, marked: bool) -> DataFrame:
-    """Rows by these names, with event time and phase as others have them."""
-    frame = rows.mapped.frame
-    if rows.marked and not marked:
-        frame = frame.where(F.col(PHASE) != MARK)
-    columns = [F.col(own).alias(name) for own, name in zip(rows.columns, names, strict=True)]
-    if rows.event_time is not None:
-        columns.append(F.col(rows.event_time).alias(EVENT_TIME))
-    if rows.chained:
-        columns.append(F.col(PHASE))
-    return frame.select(*columns)
+@dataclass(frozen=True)
+class _Form:
+    """The form in which all rows of a union come: their names, and what they have besides."""
+
+    names: Sequence[str]
+    timed: bool
+    chained: bool
+    marked: bool
+
+    def of(self, rows: StreamRows) -> DataFrame:
+        """Rows by these names, with event time and phase as others have them."""
+        frame = rows.mapped.frame
+        if rows.marked and not self.marked:
+            frame = frame.where(F.col(PHASE) != MARK)
+        named = zip(rows.columns, self.names, strict=True)
+        columns = [F.col(own).alias(name) for own, name in named]
+        if self.timed or self.chained:
+            columns.append(self._time(rows).alias(EVENT_TIME))
+        if self.chained:
+            phase = F.col(PHASE) if rows.chained else F.lit(AFTER_WATERMARK)
+            columns.append(phase.alias(PHASE))
+        return frame.select(*columns)
+
+    def _time(self, rows: StreamRows) -> Column:
+        if rows.event_time is None:
+            return F.lit(None).cast("bigint" if self.chained else "timestamp")
+        time = F.col(rows.event_time)
+        return F.unix_millis(time) if self.chained and not rows.chained else time

@@ -219,7 +219,7 @@ class WindowedStream(PortingHints):
             definition.name,
             replace(self._options, processing_time_timers=self._clock(definition)),
         )
-        if not self._stream._rows.streaming:
+        if self._stream._rows.is_whole:
             _refuse_without_end(definition)
         output, written = output_settings(declared, name)
         plan = OperatorPlan(operator=definition, strategy=ByRows(), **written, **settings)

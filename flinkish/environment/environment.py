@@ -1,0 +1,359 @@
+"""PyFlink's environment: where programs begin and are executed."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterable, Sequence
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from flinkish.common.configuration import Configuration
+from flinkish.common.errors import (
+    ArgumentTypeError,
+    IllegalArgumentError,
+    IllegalStateError,
+    UnsupportedOperationError,
+)
+from flinkish.common.execution_config import ExecutionConfig
+from flinkish.common.jobs import JobClient, JobExecutionResult, JobID
+from flinkish.common.typeinfo import TypeInformation
+from flinkish.common.watermark_strategy import WatermarkStrategy
+from flinkish.environment.collected import CloseableIterator
+from flinkish.environment.connectors import Source
+from flinkish.environment.execution import Execution
+from flinkish.environment.nodes import Graph, Node
+from flinkish.environment.settings import CheckpointConfig, RuntimeExecutionMode
+from flinkish.environment.sinks import collect_sink
+from flinkish.environment.streams import DataStream
+
+if TYPE_CHECKING:
+    from flinkish.spark.jobs.inputs import Input
+    from flinkish.spark.jobs.job import Job
+
+__all__ = ["StreamExecutionEnvironment"]
+
+_SAVEPOINT = "execution.savepoint.path"
+_MODE = "execution.runtime-mode"
+_PARALLELISM = "parallelism.default"
+_NAME = "flinkish program"
+
+
+class StreamExecutionEnvironment:
+    """The place of a program: its sources, its settings, and the jobs that it starts.
+
+    `get_execution_environment` makes one.  A job runs in the active Spark session; without one it
+    starts a local session, or what the ``spark.*`` keys of the configuration say.
+
+    In STREAMING mode, the default, a program whose sources are all bounded is one pass over their
+    rows: operators see them in order of arrival, at the end the watermark is the highest.  With an
+    unbounded source it is one Structured Streaming query, with state in its checkpoint.  In BATCH
+    mode operators sort their rows, and functions see each key's at a time.
+
+    Threading: one thread builds programs; jobs run in threads of their own.
+    """
+
+    def __init__(self, configuration: Configuration | None = None) -> None:
+        self._configuration = configuration or Configuration()
+        self._graph = Graph()
+        self._config = ExecutionConfig()
+        self._checkpoints = CheckpointConfig()
+        self._mode = RuntimeExecutionMode.STREAMING
+        self._number = 0
+        self._read(self._configuration)
+
+    @staticmethod
+    def get_execution_environment(
+        configuration: Configuration | None = None,
+    ) -> StreamExecutionEnvironment:
+        """A new environment; nothing of Spark is started yet."""
+        return StreamExecutionEnvironment(configuration)
+
+    # --- settings
+
+    def configure(self, configuration: Configuration) -> None:
+        """Take over settings: ``execution.runtime-mode``, ``parallelism.default``, and others.
+
+        ``execution.savepoint.path`` is the checkpoint that the next job goes on from; keys that
+        begin with ``spark.`` are for the session that is started.
+        """
+        self._configuration.add_all(configuration)
+        self._read(configuration)
+
+    def _read(self, configuration: Configuration) -> None:
+        found = configuration.to_dict()
+        if _MODE in found:
+            self.set_runtime_mode(_mode_of(found[_MODE]))
+        if _PARALLELISM in found:
+            self.set_parallelism(int(found[_PARALLELISM]))
+
+    def get_config(self) -> ExecutionConfig:
+        """The settings of execution."""
+        return self._config
+
+    def get_checkpoint_config(self) -> CheckpointConfig:
+        """The settings of checkpoints."""
+        return self._checkpoints
+
+    def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
+        """How operators see rows: STREAMING, BATCH, or AUTOMATIC: BATCH for bounded sources."""
+        if not isinstance(execution_mode, RuntimeExecutionMode):
+            raise ArgumentTypeError(
+                f"the mode is a RuntimeExecutionMode, such as RuntimeExecutionMode.BATCH, not "
+                f"{execution_mode!r}"
+            )
+        self._mode = execution_mode
+        return self
+
+    def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
+        """How many tasks an operator with keys has; by default one for each core of Spark's."""
+        self._config.set_parallelism(parallelism)
+        return self
+
+    def get_parallelism(self) -> int:
+        """The parallelism that was set, else the number of cores of this machine."""
+        given = self._config.get_parallelism()
+        return given if given > 0 else os.cpu_count() or 1
+
+    def set_max_parallelism(self, max_parallelism: int) -> StreamExecutionEnvironment:
+        """How many key groups the state of operators is kept in."""
+        self._config.set_max_parallelism(max_parallelism)
+        return self
+
+    def get_max_parallelism(self) -> int:
+        """The number of key groups that was set, else -1."""
+        return self._config.get_max_parallelism()
+
+    def enable_checkpointing(self, interval: int, mode: Any = None) -> StreamExecutionEnvironment:
+        """Let unbounded programs begin a micro-batch, and so a checkpoint, every so many ms."""
+        self._checkpoints.set_checkpoint_interval(interval)
+        if mode is not None:
+            self._checkpoints.set_checkpointing_mode(mode)
+        return self
+
+    def get_checkpoint_interval(self) -> int:
+        """The interval of checkpoints in ms; -1 if it was not set."""
+        return self._checkpoints.get_checkpoint_interval()
+
+    def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
+        """Keep a timeout of buffers, which Spark does not have."""
+        self._configuration.set_integer("execution.buffer-timeout", timeout_millis)
+        return self
+
+    def disable_operator_chaining(self) -> StreamExecutionEnvironment:
+        """Keep the wish for no chains: functions that follow each other run in one task anyway."""
+        self._configuration.set_boolean("pipeline.operator-chaining", False)
+        return self
+
+    # --- what workers need
+
+    def add_python_file(self, file_path: str) -> None:
+        """Send a Python file, a zip or an egg to the workers, where it can be imported."""
+        self._before_jobs(lambda spark: spark.addArtifacts(file_path, pyfile=True))
+
+    def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
+        """Send an archive to the workers, which unpack it as ``target_dir``."""
+        place = archive_path if target_dir is None else f"{archive_path}#{target_dir}"
+        self._before_jobs(lambda spark: spark.addArtifacts(place, archive=True))
+
+    def set_python_requirements(
+        self, requirements_file_path: str, requirements_cache_dir: str | None = None
+    ) -> None:
+        """Refused: workers have the packages of their own Python."""
+        raise UnsupportedOperationError(
+            "Spark installs no packages on workers: pack an environment that has those of "
+            f"{requirements_file_path} (venv-pack or conda-pack), send it with "
+            "add_python_archive(path, 'environment'), and set spark.pyspark.python to "
+            "environment/bin/python"
+        )
+
+    def set_python_executable(self, python_exec: str) -> None:
+        """Which Python workers run: for the session that a job starts."""
+        self._configuration.set_string("spark.pyspark.python", python_exec)
+
+    def add_jars(self, *jars_path: str) -> None:
+        """Give the session that a job starts these jars, as ``spark.jars``."""
+        before = self._configuration.get_string("spark.jars", "")
+        self._configuration.set_string("spark.jars", ",".join(filter(None, [before, *jars_path])))
+
+    def _before_jobs(self, prepare: Callable[[Any], None]) -> None:
+        self._prepared = [*getattr(self, "_prepared", []), prepare]
+
+    # --- sources
+
+    def from_collection(
+        self, collection: Iterable[Any], type_info: TypeInformation | None = None
+    ) -> DataStream:
+        """The elements of a list, of a type if one is given."""
+        from flinkish.spark.jobs.inputs import CollectionInput
+
+        if isinstance(collection, (str, bytes)) or not isinstance(collection, Iterable):
+            raise ArgumentTypeError(f"from_collection takes a list, not {collection!r}")
+        return self._source("Collection", CollectionInput(tuple(collection), type_info))
+
+    def from_source(
+        self,
+        source: Source,
+        watermark_strategy: WatermarkStrategy,
+        source_name: str,
+        type_info: TypeInformation | None = None,
+    ) -> DataStream:
+        """The elements of a Source, with event time if the strategy has a timestamp assigner."""
+        if not isinstance(source, Source):
+            raise ArgumentTypeError(
+                f"from_source takes a Source, such as a NumberSequenceSource, not {source!r}"
+            )
+        stream = self._source(source_name, source.input())
+        if watermark_strategy.timestamp_assigner is None:
+            return stream
+        return stream.assign_timestamps_and_watermarks(watermark_strategy)
+
+    def add_source(
+        self,
+        source_func: Any,
+        source_name: str = "Custom Source",
+        type_info: TypeInformation | None = None,
+    ) -> DataStream:
+        """What a SourceFunction emits, which is also a CheckpointedFunction; unbounded."""
+        from flinkish.functions.source import SourceFunction
+        from flinkish.spark.jobs.inputs import FunctionInput
+
+        if not isinstance(source_func, SourceFunction):
+            raise ArgumentTypeError(f"add_source takes a SourceFunction, not {source_func!r}")
+        name = f"flinkish-source-{secrets.token_hex(4)}"
+        return self._source(source_name, FunctionInput(source_func, type_info, name))
+
+    def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream:
+        """The lines of a text file, or of all files of a directory; bounded."""
+        from flinkish.spark.jobs.inputs import TextInput
+
+        return self._source("Text", TextInput(file_path, charset_name))
+
+    def _source(self, name: str, source: Input) -> DataStream:
+        node = self._graph.add(name, "source", kind=source.kind, source=source)
+        return DataStream(self, node)
+
+    def _stream(self, name: str, inputs: Sequence[Node], **given: Any) -> DataStream:
+        return DataStream(self, self._graph.add(name, "operator", inputs, **given))
+
+    # --- jobs
+
+    def execute(self, job_name: str | None = None) -> JobExecutionResult:
+        """Run the program up to its end.
+
+        Raises:
+            JobExecutionError: a function raised; the message has its lines.
+            IllegalStateError: there is nothing to run.
+        """
+        return self.execute_async(job_name).get_job_execution_result().result()
+
+    def execute_async(self, job_name: str | None = None) -> JobClient:
+        """Start the program, and return what watches and ends it."""
+        job = self._job(self._graph.take(), job_name)
+        job.start()
+        return JobClient(JobID.generate(), job)
+
+    def _job(self, nodes: Sequence[Node], name: str | None) -> Job:
+        from flinkish.spark.jobs.job import BoundedJob, StreamingJob
+        from flinkish.spark.jobs.session import session_for
+        from flinkish.spark.passes import Pass
+
+        execution = Execution(nodes, self._options())
+        inputs = [node.source for node in execution.sources if node.source is not None]
+        unbounded = [node.name for node in execution.sources if not node.source.bounded]  # type: ignore[union-attr]
+        mode = self._mode
+        if mode is RuntimeExecutionMode.AUTOMATIC:
+            streams = RuntimeExecutionMode.STREAMING
+            mode = streams if unbounded else RuntimeExecutionMode.BATCH
+        if mode is RuntimeExecutionMode.BATCH and unbounded:
+            raise IllegalStateError(
+                f"the source {unbounded[0]!r} is unbounded, and the mode is BATCH: set "
+                "RuntimeExecutionMode.STREAMING or AUTOMATIC"
+            )
+        settings = self._configuration.to_dict().items()
+        spark_settings = {key: str(value) for key, value in settings if key.startswith("spark.")}
+        title = name or _NAME
+        spark = session_for(spark_settings, title)
+        for prepare in getattr(self, "_prepared", []):
+            prepare(spark)
+        self._number += 1
+        tasks = self._tasks()
+        if unbounded:
+            interval = max(0, self._checkpoints.get_checkpoint_interval())
+            return StreamingJob(
+                spark, title, inputs, execution, tasks, self._checkpoint(), interval
+            )
+        within = None
+        if mode is RuntimeExecutionMode.STREAMING:
+            now = time.time_ns() // 1_000_000
+            within = Pass(tasks, bounded=True, token=secrets.token_hex(8), defined_ms=now)
+        return BoundedJob(spark, title, inputs, execution, within)
+
+    def _tasks(self) -> int:
+        """How many tasks an operator has."""
+        from flinkish.spark.jobs.session import session_for, tasks_of
+
+        given = self._config.get_parallelism()
+        return given if given > 0 else tasks_of(session_for({}, _NAME))
+
+    def _options(self) -> dict[str, Any]:
+        options: dict[str, Any] = {}
+        if (groups := self._config.get_max_parallelism()) > 0:
+            options["max_parallelism"] = groups
+        if parameters := self._config.get_global_job_parameters():
+            options["job_parameters"] = dict(parameters)
+        return options
+
+    def _checkpoint(self) -> str | None:
+        """The place of the next job's checkpoint.
+
+        That of a savepoint if one is to be gone on from, else a new directory in the storage.
+        """
+        savepoint: str | None = self._configuration.to_dict().get(_SAVEPOINT)
+        if savepoint is not None:
+            self._configuration.remove_config(_SAVEPOINT)
+            return savepoint
+        storage = self._checkpoints.get_checkpoint_storage()
+        if storage is None:
+            return None
+        return f"{storage.rstrip('/')}/{secrets.token_hex(8)}"
+
+    def _collect(self, node: Node, name: str | None, limit: int | None) -> Any:
+        """Run the program and give the elements of a node."""
+        if limit is not None and limit < 1:
+            raise IllegalArgumentError(f"limit must be 1 or more, not {limit}")
+        queue: SimpleQueue[Any] = SimpleQueue()
+        self._graph.add("Collect", "sink", (node,), act=collect_sink(queue.put))
+        job = self._job(self._graph.take(), name)
+        job.start()
+
+        def end() -> None:
+            if not job.status().is_terminal_state():
+                job.cancel()
+
+        found = CloseableIterator(_taken(queue, job), end)
+        if limit is None:
+            return found
+        with found:
+            return [value for _, value in zip(range(limit), found, strict=False)]
+
+
+def _taken(queue: SimpleQueue[Any], job: Job) -> Any:
+    """Elements as they come, until the job has ended; its error, if that was its end."""
+    while True:
+        ended = job.status().is_terminal_state()
+        try:
+            yield queue.get(timeout=0 if ended else 0.05)
+        except Empty:
+            if ended:
+                break
+    job.wait()
+
+
+def _mode_of(text: Any) -> RuntimeExecutionMode:
+    try:
+        return RuntimeExecutionMode[str(text).upper()]
+    except KeyError:
+        modes = ", ".join(mode.name for mode in RuntimeExecutionMode)
+        raise IllegalArgumentError(f"{_MODE} must be one of {modes}, not {text!r}") from None

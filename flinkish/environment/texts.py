@@ -1,0 +1,71 @@
+"""Elements as Flink's print shows them.
+
+A value of a declared type is Java's by the time that Flink prints it, so its text is Java's; an
+element of no declared type is printed by Python.  These texts are for both, by the value alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from flinkish.common.row import Row
+
+__all__ = ["print_prefix", "printed"]
+
+# Double.toString writes numbers outside of these with an exponent.
+_LEAST, _MOST = 1e-3, 1e7
+
+
+def printed(value: Any) -> str:
+    """The text of an element.
+
+    Rows are ``+I[a, 1]`` with the short text of their kind (Row.toString), tuples ``(a,1)``
+    (Tuple.toString), lists ``[a, b]`` and maps ``{a=1}`` (java.util), truth values ``true``, and
+    None is ``null``; a float is as Double.toString writes it.
+    """
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return _double(value)
+    if isinstance(value, Row):
+        fields = ", ".join(printed(one) for one in value)
+        return f"{_kind_of(value)}[{fields}]"
+    if isinstance(value, tuple):
+        return f"({','.join(printed(one) for one in value)})"
+    if isinstance(value, list):
+        return f"[{', '.join(printed(one) for one in value)}]"
+    if isinstance(value, Mapping):
+        pairs = ", ".join(f"{printed(key)}={printed(one)}" for key, one in value.items())
+        return f"{{{pairs}}}"
+    return str(value)
+
+
+def print_prefix(identifier: str | None, subtask: int, parallelism: int) -> str:
+    """The text before each element: ``id:1> ``, counted from 1; nothing for one task without id."""
+    if parallelism > 1:
+        return f"{identifier}:{subtask + 1}> " if identifier else f"{subtask + 1}> "
+    return f"{identifier}> " if identifier else ""
+
+
+def _kind_of(row: Row) -> str:
+    return str(row.get_row_kind())
+
+
+def _double(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    if value == 0 or _LEAST <= abs(value) < _MOST:
+        return repr(value)
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    first, *others = map(str, digits)
+    power = len(others) + int(exponent)
+    return f"{'-' if sign else ''}{first}.{''.join(others) or '0'}E{power}"

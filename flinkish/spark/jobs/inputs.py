@@ -1,0 +1,139 @@
+"""The inputs of programs, and the DataFrames that they are."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from flinkish.common.typeinfo import TypeInformation, Types
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from flinkish.functions.source import SourceFunction
+
+__all__ = [
+    "BoundedFormatInput",
+    "CollectionInput",
+    "FormatInput",
+    "FunctionInput",
+    "Input",
+    "NumbersInput",
+    "TextInput",
+]
+
+# Rows that a task of a collection has at least: a task costs more than the elements of few.
+_ROWS_OF_A_TASK = 1_000
+
+
+class Input(ABC):
+    """The rows of a source; ``kind`` is the type of its elements, None for pickled objects."""
+
+    bounded: ClassVar[bool] = True
+    kind: TypeInformation | None
+
+    @abstractmethod
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """The rows: a batch DataFrame of a bounded source, else a streaming one."""
+
+
+@dataclass(frozen=True)
+class CollectionInput(Input):
+    """The elements of a list, in its order."""
+
+    values: Sequence[Any]
+    kind: TypeInformation | None
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """Rows in partitions of neighbours."""
+        import pyarrow as pa
+
+        from flinkish.spark.encoders import RowEncoder
+        from flinkish.spark.internals import arrow_schema
+        from flinkish.spark.schemas import session_time_zone
+        from flinkish.spark.streams.rows import Output
+
+        output = Output.of(self.kind, "the type of the collection")
+        schema = arrow_schema(output.schema)
+        if not self.values:
+            return spark.createDataFrame([], output.schema)
+        zone = session_time_zone(spark)
+        rows = RowEncoder("the collection", schema, output.kind, zone).encode(list(self.values))
+        frame = spark.createDataFrame(pa.Table.from_batches([rows]), output.schema)
+        return frame.coalesce(1) if rows.num_rows < _ROWS_OF_A_TASK else frame
+
+
+@dataclass(frozen=True)
+class NumbersInput(Input):
+    """The integers from ``start`` to ``end``, both included."""
+
+    start: int
+    end: int
+    kind: TypeInformation | None = field(default_factory=Types.LONG)
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """Numbers in partitions of neighbours."""
+        return spark.range(self.start, self.end + 1)
+
+
+@dataclass(frozen=True)
+class TextInput(Input):
+    """The lines of text files: a file, a directory, or a pattern of them."""
+
+    path: str
+    encoding: str = "UTF-8"
+    kind: TypeInformation | None = field(default_factory=Types.STRING)
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """Lines, without their ends."""
+        reader = spark.read.option("encoding", self.encoding)
+        return reader.text(self.path).select("value")
+
+
+@dataclass(frozen=True)
+class FormatInput(Input):
+    """Columns of one of Spark's streaming formats; ``columns`` are expressions of SQL."""
+
+    bounded = False
+    format: str
+    options: Mapping[str, str]
+    columns: Sequence[str]
+    kind: TypeInformation | None
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """What is read from now on."""
+        reader = spark.readStream.format(self.format).options(**self.options)
+        return reader.load().selectExpr(*self.columns)
+
+
+@dataclass(frozen=True)
+class BoundedFormatInput(FormatInput):
+    """The same, of a range that has an end."""
+
+    bounded = True
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """What lies between the two offsets."""
+        reader = spark.read.format(self.format).options(**self.options)
+        return reader.load().selectExpr(*self.columns)
+
+
+@dataclass(frozen=True)
+class FunctionInput(Input):
+    """What a source function emits, until the job is cancelled."""
+
+    bounded = False
+    function: SourceFunction
+    kind: TypeInformation | None
+    name: str
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """A stream whose offsets are the function's state."""
+        from flinkish.spark.sources.source import register_source
+        from flinkish.spark.streams.rows import UNDECLARED
+
+        kind = UNDECLARED if self.kind is None else self.kind
+        register_source(spark, self.function, kind, name=self.name)
+        return spark.readStream.format(self.name).load()

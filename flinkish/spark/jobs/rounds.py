@@ -1,0 +1,96 @@
+"""A round of a job: the DataFrames of its sources, and all that is done with what comes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from flinkish.common.typeinfo import TypeInformation
+from flinkish.spark.elements import ElementReader
+from flinkish.spark.mapped_frame import MappedFrame
+from flinkish.spark.passes import Pass
+from flinkish.spark.schemas import session_time_zone
+from flinkish.spark.streams.data_stream import DataStream, ProcessedStream
+from flinkish.spark.streams.rows import UNDECLARED, StreamRows
+
+__all__ = ["Round"]
+
+_PART = "__flinkish_part"
+
+
+@dataclass(frozen=True)
+class Round:
+    """One run of a program's operators, over all rows or over those of a micro-batch.
+
+    ``sources`` are the streams of the program's inputs.  ``number`` is that of the micro-batch, the
+    same if it is run again; 0 in a job that has one round.
+    """
+
+    spark: SparkSession
+    sources: Sequence[DataStream]
+    number: int
+    kept: list[DataFrame]
+
+    @staticmethod
+    def over(
+        frames: Sequence[tuple[DataFrame, TypeInformation | None]],
+        spark: SparkSession,
+        within: Pass | None,
+        number: int = 0,
+    ) -> Round:
+        """A round over DataFrames of inputs, each with the type of its elements; None: pickled."""
+        sources = [
+            DataStream._of(
+                StreamRows(
+                    MappedFrame(frame), tuple(frame.columns), kind or UNDECLARED, within=within
+                )
+            )
+            for frame, kind in frames
+        ]
+        return Round(spark, sources, number, [])
+
+    def shared(self, stream: DataStream) -> DataStream:
+        """A stream that several operators or sinks read: what makes it runs once."""
+        if isinstance(stream, ProcessedStream):
+            self._keep(stream._results.frame)
+            return stream
+        rows = stream._rows
+        frame = self._keep(rows.mapped.frame)
+        return DataStream._of(replace(rows, mapped=MappedFrame(frame)))
+
+    def _keep(self, frame: DataFrame) -> DataFrame:
+        self.kept.append(frame.persist())
+        return frame
+
+    def drain(self, stream: DataStream) -> None:
+        """Run all that makes a stream, for its effects."""
+        stream._rows.mapped.frame.write.format("noop").mode("append").save()
+
+    def elements(self, stream: DataStream) -> Iterator[tuple[int, Any]]:
+        """The elements of a stream, each with the number of its task, in the order of tasks."""
+        rows = stream._rows
+        frame = rows.in_columns().withColumn(_PART, F.spark_partition_id())
+        columns, kind, zone = list(rows.columns), rows.kind, session_time_zone(self.spark)
+        for batch in frame.toArrow().to_batches():
+            parts = batch.column(_PART).to_pylist()
+            yield from zip(
+                parts, ElementReader(batch.select(columns), kind, zone).elements(), strict=True
+            )
+
+    def columns_of(self, stream: DataStream) -> DataFrame:
+        """The elements of a stream as a DataFrame, one column for those that are single values.
+
+        UnsupportedOperationError for elements of no declared type.
+        """
+        stream._rows.check_columns()
+        return stream._rows.in_columns()
+
+    def close(self) -> None:
+        """Forget what was shared."""
+        for frame in self.kept:
+            frame.unpersist()
+        self.kept.clear()

@@ -1,0 +1,48 @@
+"""The Spark session of a program: the one that is active, or a local one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from pyspark.sql import SparkSession
+
+from flinkish.spark.session import configure, context_of
+from flinkish.spark.streams.rows import SHUFFLE_PARTITIONS
+
+__all__ = ["session_for", "tasks_of", "unchanged_plans"]
+
+_ADAPTIVE = "spark.sql.adaptive.enabled"
+
+
+def session_for(settings: Mapping[str, str], name: str) -> SparkSession:
+    """The active session, or one that is made with these settings of Spark's; local by default."""
+    spark = SparkSession.getActiveSession()
+    if spark is None:
+        builder = SparkSession.builder.appName(name)
+        for key, value in settings.items():
+            builder = builder.config(key, value)
+        spark = builder.getOrCreate()
+    return configure(spark)
+
+
+def tasks_of(spark: SparkSession) -> int:
+    """How many tasks an operator has unless the program says it: one for each core."""
+    context = context_of(spark)
+    if context is not None:
+        return max(1, context.defaultParallelism)
+    return int(spark.conf.get(SHUFFLE_PARTITIONS) or 1)
+
+
+@contextmanager
+def unchanged_plans(spark: SparkSession) -> Iterator[None]:
+    """Keep Spark from changing plans as it runs them: it would leave out tasks without rows."""
+    before = spark.conf.get(_ADAPTIVE, None)
+    spark.conf.set(_ADAPTIVE, "false")
+    try:
+        yield
+    finally:
+        if before is None:
+            spark.conf.unset(_ADAPTIVE)
+        else:
+            spark.conf.set(_ADAPTIVE, before)

@@ -1,0 +1,34 @@
+"""Passes of a program's operators over rows that lie in batch DataFrames.
+
+A program in Flink's streaming mode runs its operators over one set of rows at a time: all rows of
+bounded sources at once, or those of one micro-batch after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+
+__all__ = ["Pass"]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass over rows, in which the operators see them as Flink's streaming mode would.
+
+    If it is ``bounded``, these are all rows that there are: operators handle them in order of
+    arrival, then the watermark is the highest, and state is of this run.  Else they are those of a
+    micro-batch, whose operators keep their state in files versioned by batch.
+
+    ``partitions`` are the tasks that share the work of an operator.  ``token`` stands for the run
+    of the program, which was ``defined_ms`` after 1970: an operator is the same one in each pass.
+    """
+
+    partitions: int
+    bounded: bool
+    token: str
+    defined_ms: int
+
+    def definition_of(self, uid: str) -> str:
+        """What tells an operator of this program from one of the same name."""
+        return sha256(f"{self.token} {uid}".encode()).hexdigest()[:32]

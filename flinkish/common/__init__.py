@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from flinkish.common.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from flinkish.common.completable_future import CompletableFuture
+    from flinkish.common.configuration import Configuration
     from flinkish.common.durations import Duration, DurationLike, Instant, Time, to_millis
     from flinkish.common.elements import (
         CancelCheckpointMarker,
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
         Watermark,
         WatermarkStatus,
     )
+    from flinkish.common.execution_config import ExecutionConfig
+    from flinkish.common.jobs import JobClient, JobExecutionResult, JobID, JobStatus
     from flinkish.common.output_tag import OutputTag
     from flinkish.common.restart_strategy import RestartStrategies
     from flinkish.common.row import Row, RowKind
@@ -34,6 +38,15 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "flinkish.common.completable_future": ("CompletableFuture",),
+            "flinkish.common.configuration": ("Configuration",),
+            "flinkish.common.execution_config": ("ExecutionConfig",),
+            "flinkish.common.jobs": (
+                "JobClient",
+                "JobExecutionResult",
+                "JobID",
+                "JobStatus",
+            ),
             "flinkish.common.durations": (
                 "Duration",
                 "DurationLike",
@@ -68,9 +81,16 @@ __all__ = [
     "MIN_TIMESTAMP",
     "CancelCheckpointMarker",
     "CheckpointBarrier",
+    "CompletableFuture",
+    "Configuration",
     "Duration",
     "DurationLike",
+    "ExecutionConfig",
     "Instant",
+    "JobClient",
+    "JobExecutionResult",
+    "JobID",
+    "JobStatus",
     "LatencyMarker",
     "OutputTag",
     "RestartStrategies",

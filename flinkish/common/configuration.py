@@ -57,11 +57,11 @@ class Configuration:
         return self._read(key, default_value, bytearray, "bytes")
 
     def set_bytearray(self, key: str, value: bytearray) -> Configuration:
-        """Set bytes."""
+        """Set a value of bytes."""
         return self._set(key, bytearray(value))
 
     def key_set(self) -> set[str]:
-        """All keys."""
+        """The keys that are set."""
         return set(self._values)
 
     def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:

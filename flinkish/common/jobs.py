@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import secrets
-import threading
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from collections.abc import Mapping
 from enum import Enum
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
+from flinkish.common.completable_future import CompletableFuture
 from flinkish.common.errors import IllegalArgumentError, UnsupportedOperationError
 
 __all__ = ["JobClient", "JobExecutionResult", "JobID", "JobStatus", "RunningJob"]
-
-T = TypeVar("T")
 
 
 class JobID:
@@ -128,8 +125,7 @@ class JobExecutionResult:
 class JobClient:
     """Watches a job, and ends it.
 
-    Methods that PyFlink answers with a CompletableFuture give a `concurrent.futures.Future`, whose
-    ``result()`` waits.
+    Threading: any number of threads.
     """
 
     def __init__(self, job_id: JobID, job: RunningJob) -> None:
@@ -140,17 +136,18 @@ class JobClient:
         """The id of the job."""
         return self._job_id
 
-    def get_job_status(self) -> Future[JobStatus]:
+    def get_job_status(self) -> CompletableFuture[JobStatus]:
         """How the job is."""
-        return _later(self._job.status)
+        return CompletableFuture.completed(self._job.status())
 
-    def cancel(self) -> Future[None]:
-        """End the job without a result."""
-        return _later(self._job.cancel)
+    def cancel(self) -> CompletableFuture[None]:
+        """End the job without a result, and wait until it has ended."""
+        self._job.cancel()
+        return CompletableFuture.completed(None)
 
     def stop_with_savepoint(
         self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
-    ) -> Future[str]:
+    ) -> CompletableFuture[str]:
         """End the job after its current micro-batch; gives the place to go on from.
 
         UnsupportedOperationError if time is to be advanced to its end: timers would fire that a
@@ -161,20 +158,20 @@ class JobClient:
                 "a job that stops with a savepoint leaves its timers for the job that goes on: "
                 "give advance_to_end_of_event_time=False"
             )
-        return _later(lambda: self._job.stop(savepoint_directory))
+        return CompletableFuture.completed(self._job.stop(savepoint_directory))
 
-    def trigger_savepoint(self, savepoint_directory: str | None = None) -> Future[str]:
+    def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture[str]:
         """Refused: the checkpoint of a running query changes with each micro-batch."""
         raise UnsupportedOperationError(
             "Spark keeps one checkpoint of a running query, which changes with each micro-batch: "
             "call stop_with_savepoint(False), and copy the checkpoint before the job goes on"
         )
 
-    def get_accumulators(self) -> Future[dict[str, Any]]:
+    def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
         """What the job has counted so far."""
-        return _later(self._job.accumulators)
+        return CompletableFuture.completed(self._job.accumulators())
 
-    def get_job_execution_result(self) -> Future[JobExecutionResult]:
+    def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
         """The result, after the end; the future has the job's error if it failed."""
 
         def result() -> JobExecutionResult:
@@ -183,21 +180,4 @@ class JobClient:
                 self._job_id, self._job.net_runtime(), self._job.accumulators()
             )
 
-        return _later(result)
-
-
-def _later(call: Callable[[], T]) -> Future[T]:
-    """The result of a call that a thread of its own makes."""
-    future: Future[T] = Future()
-    future.set_running_or_notify_cancel()
-
-    def run() -> None:
-        try:
-            found = call()
-        except BaseException as error:
-            future.set_exception(error)
-        else:
-            future.set_result(found)
-
-    threading.Thread(target=run, name="job client", daemon=True).start()
-    return future
+        return CompletableFuture(result, lambda: self._job.status().is_terminal_state())

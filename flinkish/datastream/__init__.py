@@ -1,8 +1,7 @@
 """PyFlink's module names: change ``pyflink.`` to ``flinkish.`` and imports go on working.
 
 Owns: nothing; every name here lives in another room.
-Uses: ``common``, ``functions``, ``state``, ``time``, ``windowing``; ``spark`` when a stream is
-asked for.
+Uses: ``common``, ``functions``, ``state``, ``time``, ``windowing``, ``environment``.
 Must not: define anything.
 """
 
@@ -13,6 +12,23 @@ from flinkish.common.lazy import lazy_names
 if TYPE_CHECKING:
     from flinkish._core.windows.time_window import TimeWindow
     from flinkish.common.output_tag import OutputTag
+    from flinkish.environment.async_data_stream import AsyncDataStream
+    from flinkish.environment.connected import (
+        BroadcastConnectedStream,
+        BroadcastStream,
+        ConnectedStreams,
+    )
+    from flinkish.environment.environment import StreamExecutionEnvironment
+    from flinkish.environment.keyed import KeyedStream
+    from flinkish.environment.settings import (
+        CheckpointConfig,
+        CheckpointingMode,
+        ExternalizedCheckpointRetention,
+        RuntimeExecutionMode,
+    )
+    from flinkish.environment.sinks import DataStreamSink
+    from flinkish.environment.streams import DataStream
+    from flinkish.environment.windowed import AllWindowedStream, WindowedStream
     from flinkish.functions.async_function import AsyncFunction
     from flinkish.functions.async_retry import AsyncRetryPredicate, AsyncRetryStrategy
     from flinkish.functions.base import (
@@ -23,6 +39,7 @@ if TYPE_CHECKING:
         FlatMapFunction,
         KeySelector,
         MapFunction,
+        Partitioner,
         ReduceFunction,
     )
     from flinkish.functions.broadcast import BroadcastProcessFunction, KeyedBroadcastProcessFunction
@@ -34,6 +51,7 @@ if TYPE_CHECKING:
         ProcessFunction,
     )
     from flinkish.functions.runtime_context import RuntimeContext
+    from flinkish.functions.sink import SinkFunction
     from flinkish.functions.source import SourceFunction
     from flinkish.functions.window import (
         AllWindowFunction,
@@ -41,15 +59,6 @@ if TYPE_CHECKING:
         ProcessWindowFunction,
         WindowFunction,
     )
-    from flinkish.spark.streams.asynchronous import AsyncDataStream as AsyncDataStream
-    from flinkish.spark.streams.broadcast import (
-        BroadcastConnectedStream as BroadcastConnectedStream,
-    )
-    from flinkish.spark.streams.broadcast import BroadcastStream as BroadcastStream
-    from flinkish.spark.streams.connected import ConnectedStreams as ConnectedStreams
-    from flinkish.spark.streams.data_stream import DataStream as DataStream
-    from flinkish.spark.streams.data_stream import KeyedStream as KeyedStream
-    from flinkish.spark.streams.windowed import WindowedStream as WindowedStream
     from flinkish.time.domain import TimeDomain
     from flinkish.time.timer_service import TimerService
     from flinkish.windowing.assigner import MergingWindowAssigner, WindowAssigner
@@ -59,6 +68,27 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "flinkish.environment.async_data_stream": ("AsyncDataStream",),
+            "flinkish.environment.connected": (
+                "BroadcastConnectedStream",
+                "BroadcastStream",
+                "ConnectedStreams",
+            ),
+            "flinkish.environment.environment": ("StreamExecutionEnvironment",),
+            "flinkish.environment.keyed": ("KeyedStream",),
+            "flinkish.environment.settings": (
+                "CheckpointConfig",
+                "CheckpointingMode",
+                "ExternalizedCheckpointRetention",
+                "RuntimeExecutionMode",
+            ),
+            "flinkish.environment.sinks": ("DataStreamSink",),
+            "flinkish.environment.streams": ("DataStream",),
+            "flinkish.environment.windowed": (
+                "AllWindowedStream",
+                "WindowedStream",
+            ),
+            "flinkish.functions.sink": ("SinkFunction",),
             "flinkish.common.output_tag": ("OutputTag",),
             "flinkish.functions.async_function": ("AsyncFunction",),
             "flinkish.functions.async_retry": ("AsyncRetryPredicate", "AsyncRetryStrategy"),
@@ -70,6 +100,7 @@ else:
                 "FlatMapFunction",
                 "KeySelector",
                 "MapFunction",
+                "Partitioner",
                 "ReduceFunction",
             ),
             "flinkish.functions.broadcast": (
@@ -97,26 +128,30 @@ else:
             "flinkish.windowing.windows": ("CountWindow", "GlobalWindow", "Window"),
             "flinkish.time.domain": ("TimeDomain",),
             "flinkish.time.timer_service": ("TimerService",),
-            # Streams need pyspark; functions do not, so `__all__` has no streams.
-            "flinkish.spark.streams.asynchronous": ("AsyncDataStream",),
-            "flinkish.spark.streams.broadcast": ("BroadcastConnectedStream", "BroadcastStream"),
-            "flinkish.spark.streams.connected": ("ConnectedStreams",),
-            "flinkish.spark.streams.data_stream": ("DataStream", "KeyedStream"),
-            "flinkish.spark.streams.windowed": ("WindowedStream",),
         },
     )
 
 __all__ = [
     "AggregateFunction",
     "AllWindowFunction",
+    "AllWindowedStream",
+    "AsyncDataStream",
     "AsyncFunction",
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
+    "BroadcastConnectedStream",
     "BroadcastProcessFunction",
+    "BroadcastStream",
+    "CheckpointConfig",
+    "CheckpointingMode",
     "CoFlatMapFunction",
     "CoMapFunction",
     "CoProcessFunction",
+    "ConnectedStreams",
     "CountWindow",
+    "DataStream",
+    "DataStreamSink",
+    "ExternalizedCheckpointRetention",
     "FilterFunction",
     "FlatMapFunction",
     "GlobalWindow",
@@ -124,16 +159,21 @@ __all__ = [
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
+    "KeyedStream",
     "MapFunction",
     "MergingWindowAssigner",
     "OutputTag",
+    "Partitioner",
     "ProcessAllWindowFunction",
     "ProcessFunction",
     "ProcessJoinFunction",
     "ProcessWindowFunction",
     "ReduceFunction",
     "RuntimeContext",
+    "RuntimeExecutionMode",
+    "SinkFunction",
     "SourceFunction",
+    "StreamExecutionEnvironment",
     "TimeDomain",
     "TimeWindow",
     "TimerService",
@@ -142,4 +182,5 @@ __all__ = [
     "Window",
     "WindowAssigner",
     "WindowFunction",
+    "WindowedStream",
 ]

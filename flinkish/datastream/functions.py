@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Function,
         KeySelector,
         MapFunction,
+        Partitioner,
         ReduceFunction,
     )
     from flinkish.functions.broadcast import (
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         ProcessFunction,
     )
     from flinkish.functions.runtime_context import KeyedStateStore, RuntimeContext
+    from flinkish.functions.sink import SinkFunction
     from flinkish.functions.source import CheckpointedFunction, CheckpointListener, SourceFunction
     from flinkish.functions.window import (
         AllWindowFunction,
@@ -48,6 +50,7 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "flinkish.functions.sink": ("SinkFunction",),
             "flinkish.functions.async_function": (
                 "AsyncBatchFunction",
                 "AsyncCallbackFunction",
@@ -64,6 +67,7 @@ else:
                 "Function",
                 "KeySelector",
                 "MapFunction",
+                "Partitioner",
                 "ReduceFunction",
             ),
             "flinkish.functions.broadcast": (
@@ -118,6 +122,7 @@ __all__ = [
     "KeyedProcessFunction",
     "KeyedStateStore",
     "MapFunction",
+    "Partitioner",
     "ProcessAllWindowFunction",
     "ProcessFunction",
     "ProcessJoinFunction",
@@ -125,6 +130,7 @@ __all__ = [
     "ReduceFunction",
     "ResultFuture",
     "RuntimeContext",
+    "SinkFunction",
     "SourceFunction",
     "TimerService",
     "WindowFunction",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
+import json
 import secrets
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -14,17 +14,16 @@ from flinkish.common.errors import (
     ArgumentTypeError,
     IllegalArgumentError,
     IllegalStateError,
-    UnsupportedOperationError,
 )
-from flinkish.common.execution_config import ExecutionConfig
 from flinkish.common.jobs import JobClient, JobExecutionResult, JobID
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.common.watermark_strategy import WatermarkStrategy
 from flinkish.environment.collected import CloseableIterator
+from flinkish.environment.configured import Configured
 from flinkish.environment.connectors import Source
 from flinkish.environment.execution import Execution
 from flinkish.environment.nodes import Graph, Node
-from flinkish.environment.settings import CheckpointConfig, RuntimeExecutionMode
+from flinkish.environment.settings import RuntimeExecutionMode
 from flinkish.environment.sinks import collect_sink
 from flinkish.environment.streams import DataStream
 
@@ -35,12 +34,10 @@ if TYPE_CHECKING:
 __all__ = ["StreamExecutionEnvironment"]
 
 _SAVEPOINT = "execution.savepoint.path"
-_MODE = "execution.runtime-mode"
-_PARALLELISM = "parallelism.default"
 _NAME = "flinkish program"
 
 
-class StreamExecutionEnvironment:
+class StreamExecutionEnvironment(Configured):
     """The place of a program: its sources, its settings, and the jobs that it starts.
 
     `get_execution_environment` makes one.  A job runs in the active Spark session; without one it
@@ -55,13 +52,8 @@ class StreamExecutionEnvironment:
     """
 
     def __init__(self, configuration: Configuration | None = None) -> None:
-        self._configuration = configuration or Configuration()
+        super().__init__(configuration or Configuration())
         self._graph = Graph()
-        self._config = ExecutionConfig()
-        self._checkpoints = CheckpointConfig()
-        self._mode = RuntimeExecutionMode.STREAMING
-        self._number = 0
-        self._read(self._configuration)
 
     @staticmethod
     def get_execution_environment(
@@ -69,116 +61,6 @@ class StreamExecutionEnvironment:
     ) -> StreamExecutionEnvironment:
         """A new environment; nothing of Spark is started yet."""
         return StreamExecutionEnvironment(configuration)
-
-    # --- settings
-
-    def configure(self, configuration: Configuration) -> None:
-        """Take over settings: ``execution.runtime-mode``, ``parallelism.default``, and others.
-
-        ``execution.savepoint.path`` is the checkpoint that the next job goes on from; keys that
-        begin with ``spark.`` are for the session that is started.
-        """
-        self._configuration.add_all(configuration)
-        self._read(configuration)
-
-    def _read(self, configuration: Configuration) -> None:
-        found = configuration.to_dict()
-        if _MODE in found:
-            self.set_runtime_mode(_mode_of(found[_MODE]))
-        if _PARALLELISM in found:
-            self.set_parallelism(int(found[_PARALLELISM]))
-
-    def get_config(self) -> ExecutionConfig:
-        """The settings of execution."""
-        return self._config
-
-    def get_checkpoint_config(self) -> CheckpointConfig:
-        """The settings of checkpoints."""
-        return self._checkpoints
-
-    def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
-        """How operators see rows: STREAMING, BATCH, or AUTOMATIC: BATCH for bounded sources."""
-        if not isinstance(execution_mode, RuntimeExecutionMode):
-            raise ArgumentTypeError(
-                f"the mode is a RuntimeExecutionMode, such as RuntimeExecutionMode.BATCH, not "
-                f"{execution_mode!r}"
-            )
-        self._mode = execution_mode
-        return self
-
-    def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
-        """How many tasks an operator with keys has; by default one for each core of Spark's."""
-        self._config.set_parallelism(parallelism)
-        return self
-
-    def get_parallelism(self) -> int:
-        """The parallelism that was set, else the number of cores of this machine."""
-        given = self._config.get_parallelism()
-        return given if given > 0 else os.cpu_count() or 1
-
-    def set_max_parallelism(self, max_parallelism: int) -> StreamExecutionEnvironment:
-        """How many key groups the state of operators is kept in."""
-        self._config.set_max_parallelism(max_parallelism)
-        return self
-
-    def get_max_parallelism(self) -> int:
-        """The number of key groups that was set, else -1."""
-        return self._config.get_max_parallelism()
-
-    def enable_checkpointing(self, interval: int, mode: Any = None) -> StreamExecutionEnvironment:
-        """Let unbounded programs begin a micro-batch, and so a checkpoint, every so many ms."""
-        self._checkpoints.set_checkpoint_interval(interval)
-        if mode is not None:
-            self._checkpoints.set_checkpointing_mode(mode)
-        return self
-
-    def get_checkpoint_interval(self) -> int:
-        """The interval of checkpoints in ms; -1 if it was not set."""
-        return self._checkpoints.get_checkpoint_interval()
-
-    def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
-        """Keep a timeout of buffers, which Spark does not have."""
-        self._configuration.set_integer("execution.buffer-timeout", timeout_millis)
-        return self
-
-    def disable_operator_chaining(self) -> StreamExecutionEnvironment:
-        """Keep the wish for no chains: functions that follow each other run in one task anyway."""
-        self._configuration.set_boolean("pipeline.operator-chaining", False)
-        return self
-
-    # --- what workers need
-
-    def add_python_file(self, file_path: str) -> None:
-        """Send a Python file, a zip or an egg to the workers, where it can be imported."""
-        self._before_jobs(lambda spark: spark.addArtifacts(file_path, pyfile=True))
-
-    def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
-        """Send an archive to the workers, which unpack it as ``target_dir``."""
-        place = archive_path if target_dir is None else f"{archive_path}#{target_dir}"
-        self._before_jobs(lambda spark: spark.addArtifacts(place, archive=True))
-
-    def set_python_requirements(
-        self, requirements_file_path: str, requirements_cache_dir: str | None = None
-    ) -> None:
-        """Refused: workers have the packages of their own Python."""
-        raise UnsupportedOperationError(
-            "Spark installs no packages on workers: pack an environment that has those of "
-            f"{requirements_file_path} (venv-pack or conda-pack), send it with "
-            "add_python_archive(path, 'environment'), and set spark.pyspark.python to "
-            "environment/bin/python"
-        )
-
-    def set_python_executable(self, python_exec: str) -> None:
-        """Which Python workers run: for the session that a job starts."""
-        self._configuration.set_string("spark.pyspark.python", python_exec)
-
-    def add_jars(self, *jars_path: str) -> None:
-        """Give the session that a job starts these jars, as ``spark.jars``."""
-        before = self._configuration.get_string("spark.jars", "")
-        self._configuration.set_string("spark.jars", ",".join(filter(None, [before, *jars_path])))
-
-    def _before_jobs(self, prepare: Callable[[Any], None]) -> None:
-        self._prepared = [*getattr(self, "_prepared", []), prepare]
 
     # --- sources
 
@@ -254,6 +136,24 @@ class StreamExecutionEnvironment:
         job.start()
         return JobClient(JobID.generate(), job)
 
+    def get_execution_plan(self) -> str:
+        """The operators of the program that waits for `execute`, as JSON."""
+        nodes = [
+            {
+                "id": node.number,
+                "type": node.name,
+                "pact": node.role,
+                "uid": node.operator_uid,
+                "predecessors": [one.number for one in node.inputs],
+            }
+            for node in self._graph.nodes
+        ]
+        return json.dumps({"nodes": nodes}, indent=2)
+
+    def close(self) -> None:
+        """Forget the program; jobs go on, and so does the Spark session."""
+        self._graph.take()
+
     def _job(self, nodes: Sequence[Node], name: str | None) -> Job:
         from flinkish.spark.jobs.job import BoundedJob, StreamingJob
         from flinkish.spark.jobs.session import session_for
@@ -275,9 +175,8 @@ class StreamExecutionEnvironment:
         spark_settings = {key: str(value) for key, value in settings if key.startswith("spark.")}
         title = name or _NAME
         spark = session_for(spark_settings, title)
-        for prepare in getattr(self, "_prepared", []):
+        for prepare in self._prepared:
             prepare(spark)
-        self._number += 1
         tasks = self._tasks()
         if unbounded:
             interval = max(0, self._checkpoints.get_checkpoint_interval())
@@ -349,11 +248,3 @@ def _taken(queue: SimpleQueue[Any], job: Job) -> Any:
             if ended:
                 break
     job.wait()
-
-
-def _mode_of(text: Any) -> RuntimeExecutionMode:
-    try:
-        return RuntimeExecutionMode[str(text).upper()]
-    except KeyError:
-        modes = ", ".join(mode.name for mode in RuntimeExecutionMode)
-        raise IllegalArgumentError(f"{_MODE} must be one of {modes}, not {text!r}") from None

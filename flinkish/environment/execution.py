@@ -41,6 +41,7 @@ class Execution:
             for node in self.nodes
             for one in node.inputs
             if node.role != "side output" or one.keyed
+            for _ in range(2 if node.reads_twice else 1)
         )
 
     def __call__(self, this: Round) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -30,7 +30,8 @@ class Node:
 
     ``kind`` is the type of its elements, None if none was declared.  ``build`` is called with the
     streams of the ``inputs``; if it is ``keyed``, also with options by keyword.  ``tagged`` builds
-    all outputs of a function without keys in one stream, for the ``tags`` that were asked for.
+    all outputs of a function without keys in one stream, for the ``tags`` that were asked for.  One
+    that ``reads_twice`` reads rows and marks of the watermark of its inputs apart.
     """
 
     number: int
@@ -41,6 +42,7 @@ class Node:
     build: Build | None = None
     keyed: bool = False
     timers: bool = False
+    reads_twice: bool = False
     tagged: Build | None = None
     tags: list[OutputTag] = field(default_factory=list)
     tag: OutputTag | None = None
@@ -104,6 +106,3 @@ def with_ancestors(nodes: Sequence[Node]) -> list[Node]:
     for node in nodes:
         visit(node)
     return list(found.values())
-
-
-Options: TypeAlias = Mapping[str, Any]

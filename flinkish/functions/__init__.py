@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         Function,
         KeySelector,
         MapFunction,
+        Partitioner,
         ReduceFunction,
     )
     from flinkish.functions.broadcast import (
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
         ProcessFunction,
     )
     from flinkish.functions.runtime_context import KeyedStateStore, RuntimeContext
+    from flinkish.functions.sink import SinkFunction
     from flinkish.functions.source import CheckpointedFunction, CheckpointListener, SourceFunction
     from flinkish.functions.window import (
         AllWindowFunction,
@@ -64,6 +66,7 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "flinkish.functions.sink": ("SinkFunction",),
             "flinkish.functions.aggregates": (
                 "Avg",
                 "BuiltInAggregate",
@@ -92,6 +95,7 @@ else:
                 "Function",
                 "KeySelector",
                 "MapFunction",
+                "Partitioner",
                 "ReduceFunction",
             ),
             "flinkish.functions.broadcast": (
@@ -154,6 +158,7 @@ __all__ = [
     "MapFunction",
     "Max",
     "Min",
+    "Partitioner",
     "ProcessAllWindowFunction",
     "ProcessFunction",
     "ProcessJoinFunction",
@@ -161,6 +166,7 @@ __all__ = [
     "ReduceFunction",
     "ResultFuture",
     "RuntimeContext",
+    "SinkFunction",
     "SourceFunction",
     "Sum",
     "WindowFunction",

@@ -17,6 +17,7 @@ __all__ = [
     "Function",
     "KeySelector",
     "MapFunction",
+    "Partitioner",
     "ReduceFunction",
 ]
 
@@ -120,3 +121,11 @@ class KeySelector(Function):
     @abstractmethod
     def get_key(self, value: Any) -> Any:
         """The key: never None, and always the same for the same value."""
+
+
+class Partitioner(Function):
+    """Says which of several partitions an element is for, by its key."""
+
+    @abstractmethod
+    def partition(self, key: Any, num_partitions: int) -> int:
+        """The number of the partition, from 0 to ``num_partitions`` - 1."""

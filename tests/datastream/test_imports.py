@@ -11,7 +11,17 @@ from tests.processes import LONGEST_S
 
 # Module of PyFlink to names that user functions import from it.
 IMPORTS = {
-    "common": "Duration Instant Row RowKind Time TypeInformation Types WatermarkStrategy",
+    "common": (
+        "CompletableFuture Configuration ExecutionConfig JobClient JobExecutionResult JobID "
+        "JobStatus Duration Instant Row RowKind Time TypeInformation Types WatermarkStrategy"
+    ),
+    "common.completable_future": "CompletableFuture",
+    "common.configuration": "Configuration",
+    "common.execution_config": "ExecutionConfig",
+    "common.job_client": "JobClient",
+    "common.job_execution_result": "JobExecutionResult",
+    "common.job_id": "JobID",
+    "common.job_status": "JobStatus",
     "common.time": "Duration Instant Time",
     "common.typeinfo": "TypeInformation Types RowTypeInfo TupleTypeInfo BasicTypeInfo",
     "common.types": "Row RowKind",
@@ -24,8 +34,21 @@ IMPORTS = {
         "KeyedBroadcastProcessFunction MergingWindowAssigner SourceFunction TimeWindow Trigger "
         "TriggerResult Window WindowAssigner "
         "KeyedCoProcessFunction KeyedProcessFunction KeySelector MapFunction OutputTag "
-        "ProcessFunction ReduceFunction RuntimeContext TimeDomain TimerService"
+        "ProcessFunction ReduceFunction RuntimeContext TimeDomain TimerService Partitioner "
+        "StreamExecutionEnvironment DataStream KeyedStream ConnectedStreams WindowedStream "
+        "BroadcastStream BroadcastConnectedStream DataStreamSink RuntimeExecutionMode "
+        "CheckpointConfig CheckpointingMode ExternalizedCheckpointRetention SinkFunction "
+        "AsyncDataStream"
     ),
+    "datastream.checkpoint_config": "CheckpointConfig",
+    "datastream.checkpointing_mode": "CheckpointingMode",
+    "datastream.data_stream": (
+        "BroadcastConnectedStream BroadcastStream CloseableIterator ConnectedStreams DataStream "
+        "DataStreamSink KeyedStream WindowedStream"
+    ),
+    "datastream.execution_mode": "RuntimeExecutionMode",
+    "datastream.externalized_checkpoint_retention": "ExternalizedCheckpointRetention",
+    "datastream.stream_execution_environment": "StreamExecutionEnvironment",
     "datastream.async_data_stream": "AsyncDataStream",
     "datastream.async_retry_predicates": (
         "empty_result_predicate exception_type_predicate has_exception_predicate"
@@ -41,7 +64,8 @@ IMPORTS = {
         "CoFlatMapFunction CoMapFunction CoProcessFunction FilterFunction FlatMapFunction Function "
         "KeyedBroadcastProcessFunction "
         "KeyedCoProcessFunction KeyedProcessFunction KeyedStateStore KeySelector MapFunction "
-        "ProcessFunction ReduceFunction RuntimeContext SourceFunction TimerService"
+        "Partitioner ProcessFunction ReduceFunction RuntimeContext SinkFunction SourceFunction "
+        "TimerService"
     ),
     "datastream.output_tag": "OutputTag",
     "datastream.state": (

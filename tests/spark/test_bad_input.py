@@ -21,7 +21,6 @@ from flinkish.common.errors import (
     SerializationError,
     TimestampError,
     UnknownColumnError,
-    UnsupportedOperationError,
 )
 from flinkish.datastream.functions import KeyedProcessFunction
 from flinkish.datastream.state import ValueStateDescriptor

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
 from flinkish.common.durations import DurationLike
 from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
 from flinkish.functions import AsyncRetryStrategy
 from flinkish.spark.calls.build import call_rows, name_of
 from flinkish.spark.calls.maker import MakeOperator
 from flinkish.spark.calls.stamps import Stamped
-from flinkish.spark.keyed.plan import EVENT_TIME, PHASE
+from flinkish.spark.keyed.plan import EVENT_TIME, MARK, PHASE
 from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.streams.data_stream import DataStream
-from flinkish.spark.streams.rows import Output
+from flinkish.spark.streams.rows import Output, StreamRows
 from flinkish.spark.tasks.run_task import Schema
 
 __all__ = ["AsyncDataStream"]
@@ -105,7 +108,7 @@ def _wait(
             f"data_stream must be a DataStream, not {stream!r}: DataStream(df) makes one"
         )
     rows = stream._rows
-    if rows.marked and rows.chained:
+    if rows.marked and rows.chained and rows.within is None:
         raise UnsupportedOperationError(
             "calls after an operator whose state is versioned by batch would lose the watermark: "
             "leave StateSettings(backend='versioned') out, or make the calls before the operator"
@@ -125,6 +128,9 @@ def _wait(
         input_type=rows.kind,
         stamped=stamped,
     ).to_df()
+    passes = rows.marked and rows.chained
+    if passes:  # of a micro-batch; no result is later than the marks that are packed after all
+        frame = frame.union(_marks(rows, frame))
     return DataStream._of(
         replace(
             rows,
@@ -133,6 +139,18 @@ def _wait(
             columns=tuple(name for name in frame.columns if name not in (EVENT_TIME, PHASE)),
             event_time=None if stamped is None else EVENT_TIME,
             calls=number,
-            marked=False,
+            marked=passes,
+        )
+    )
+
+
+def _marks(rows: StreamRows, like: DataFrame) -> DataFrame:
+    """The marks of the watermark among rows, in columns like those of a DataFrame."""
+    marks = rows.apart().frame.where(F.col(PHASE) == MARK)
+    own = (EVENT_TIME, PHASE)
+    return marks.select(
+        *(
+            (F.col(one.name) if one.name in own else F.lit(None)).cast(one.dataType).alias(one.name)
+            for one in like.schema
         )
     )

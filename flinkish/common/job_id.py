@@ -1,0 +1,5 @@
+"""PyFlink's module of the class `JobID`."""
+
+from flinkish.common.jobs import JobID
+
+__all__ = ["JobID"]

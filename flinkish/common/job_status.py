@@ -1,0 +1,5 @@
+"""PyFlink's module of the class `JobStatus`."""
+
+from flinkish.common.jobs import JobStatus
+
+__all__ = ["JobStatus"]

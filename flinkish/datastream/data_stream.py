@@ -1,0 +1,24 @@
+"""PyFlink's module of streams."""
+
+from flinkish.environment.collected import CloseableIterator
+from flinkish.environment.connected import (
+    BroadcastConnectedStream,
+    BroadcastStream,
+    ConnectedStreams,
+)
+from flinkish.environment.keyed import KeyedStream
+from flinkish.environment.sinks import DataStreamSink
+from flinkish.environment.streams import DataStream
+from flinkish.environment.windowed import AllWindowedStream, WindowedStream
+
+__all__ = [
+    "AllWindowedStream",
+    "BroadcastConnectedStream",
+    "BroadcastStream",
+    "CloseableIterator",
+    "ConnectedStreams",
+    "DataStream",
+    "DataStreamSink",
+    "KeyedStream",
+    "WindowedStream",
+]

@@ -1,0 +1,5 @@
+"""PyFlink's module of the class `RuntimeExecutionMode`."""
+
+from flinkish.environment.settings import RuntimeExecutionMode
+
+__all__ = ["RuntimeExecutionMode"]

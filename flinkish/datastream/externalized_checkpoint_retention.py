@@ -1,0 +1,5 @@
+"""PyFlink's module of the class `ExternalizedCheckpointRetention`."""
+
+from flinkish.environment.settings import ExternalizedCheckpointRetention
+
+__all__ = ["ExternalizedCheckpointRetention"]

@@ -20,7 +20,7 @@ from flinkish.common.typeinfo import TypeInformation
 from flinkish.common.watermark_strategy import WatermarkStrategy
 from flinkish.environment.collected import CloseableIterator
 from flinkish.environment.configured import Configured
-from flinkish.environment.connectors import Source
+from flinkish.environment.connectors.base import Source
 from flinkish.environment.execution import Execution
 from flinkish.environment.nodes import Graph, Node
 from flinkish.environment.settings import RuntimeExecutionMode
@@ -110,7 +110,7 @@ class StreamExecutionEnvironment(Configured):
         """The lines of a text file, or of all files of a directory; bounded."""
         from flinkish.spark.jobs.inputs import TextInput
 
-        return self._source("Text", TextInput(file_path, charset_name))
+        return self._source("Text", TextInput((file_path,), charset_name))
 
     def _source(self, name: str, source: Input) -> DataStream:
         node = self._graph.add(name, "source", kind=source.kind, source=source)

@@ -252,7 +252,7 @@ class DataStream(Settled):
 
     def sink_to(self, sink: Any) -> DataStreamSink:
         """Write the elements to a Sink, such as a FileSink or a KafkaSink."""
-        from flinkish.environment.connectors import Sink
+        from flinkish.environment.connectors.base import Sink
 
         if not isinstance(sink, Sink):
             raise ArgumentTypeError(

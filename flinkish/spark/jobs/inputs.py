@@ -80,32 +80,40 @@ class NumbersInput(Input):
 
 @dataclass(frozen=True)
 class TextInput(Input):
-    """The lines of text files: a file, a directory, or a pattern of them."""
+    """The lines of text files at paths: files, directories, or patterns of them."""
 
-    path: str
+    paths: Sequence[str]
     encoding: str = "UTF-8"
     kind: TypeInformation | None = field(default_factory=Types.STRING)
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """Lines, without their ends."""
         reader = spark.read.option("encoding", self.encoding)
-        return reader.text(self.path).select("value")
+        return reader.text(list(self.paths)).select("value")
 
 
 @dataclass(frozen=True)
 class FormatInput(Input):
-    """Columns of one of Spark's streaming formats; ``columns`` are expressions of SQL."""
+    """Columns of one of Spark's streaming formats.
+
+    ``selections`` are lists of expressions of SQL, which are selected one after the other.
+    """
 
     bounded = False
     format: str
     options: Mapping[str, str]
-    columns: Sequence[str]
+    selections: Sequence[Sequence[str]]
     kind: TypeInformation | None
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """What is read from now on."""
         reader = spark.readStream.format(self.format).options(**self.options)
-        return reader.load().selectExpr(*self.columns)
+        return self._selected(reader.load())
+
+    def _selected(self, frame: DataFrame) -> DataFrame:
+        for expressions in self.selections:
+            frame = frame.selectExpr(*expressions)
+        return frame
 
 
 @dataclass(frozen=True)
@@ -117,7 +125,7 @@ class BoundedFormatInput(FormatInput):
     def frame(self, spark: SparkSession) -> DataFrame:
         """What lies between the two offsets."""
         reader = spark.read.format(self.format).options(**self.options)
-        return reader.load().selectExpr(*self.columns)
+        return self._selected(reader.load())
 
 
 @dataclass(frozen=True)

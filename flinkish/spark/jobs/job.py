@@ -38,6 +38,8 @@ Program = Callable[[Round], None]
 
 _SOURCE = "__flinkish_source"
 _TICKS = -1
+# Spark sets it for the thread of a query; a query keeps its id after a restart.
+_QUERY = "sql.streaming.queryId"
 
 
 class Job(ABC):
@@ -137,7 +139,7 @@ class BoundedJob(Job):
             spark.addTag(self._tag)
             frames = [(one.frame(spark), one.kind) for one in self._inputs]
             with nullcontext() if self._within is None else unchanged_plans(spark):
-                this = Round.over(frames, spark, self._within)
+                this = Round.over(frames, spark, self._within, self._tag)
                 try:
                     self._program(this)
                 finally:
@@ -246,7 +248,8 @@ class StreamingJob(Job):
                 else:
                     found = frame.where(F.col(_SOURCE) == at).select(f"{_column(at)}.*")
                 frames.append((found, one.kind))
-            this = Round.over(frames, spark, self._within, number)
+            query = spark.sparkContext.getLocalProperty(_QUERY) or self.name
+            this = Round.over(frames, spark, self._within, query, number)
             try:
                 self._program(this)
             finally:

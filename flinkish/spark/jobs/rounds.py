@@ -26,12 +26,14 @@ _PART = "__flinkish_part"
 class Round:
     """One run of a program's operators, over all rows or over those of a micro-batch.
 
-    ``sources`` are the streams of the program's inputs.  ``number`` is that of the micro-batch, the
-    same if it is run again; 0 in a job that has one round.
+    ``sources`` are the streams of the program's inputs.  ``job`` names the job, the same after a
+    restart from its checkpoint.  ``number`` is that of the micro-batch, the same if it is run
+    again; 0 in a job that has one round.
     """
 
     spark: SparkSession
     sources: Sequence[DataStream]
+    job: str
     number: int
     kept: list[DataFrame]
 
@@ -40,6 +42,7 @@ class Round:
         frames: Sequence[tuple[DataFrame, TypeInformation | None]],
         spark: SparkSession,
         within: Pass | None,
+        job: str,
         number: int = 0,
     ) -> Round:
         """A round over DataFrames of inputs, each with the type of its elements; None: pickled."""
@@ -51,7 +54,7 @@ class Round:
             )
             for frame, kind in frames
         ]
-        return Round(spark, sources, number, [])
+        return Round(spark, sources, job, number, [])
 
     def shared(self, stream: DataStream) -> DataStream:
         """A stream that several operators or sinks read: what makes it runs once."""

@@ -1,0 +1,5 @@
+"""PyFlink's module of the names `DeliveryGuarantee`, `Sink`, `Source`."""
+
+from flinkish.environment.connectors.base import DeliveryGuarantee, Sink, Source
+
+__all__ = ["DeliveryGuarantee", "Sink", "Source"]

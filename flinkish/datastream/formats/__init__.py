@@ -1,0 +1,1 @@
+"""PyFlink's modules of formats."""

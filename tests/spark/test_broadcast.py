@@ -47,6 +47,21 @@ def test_limits_reach_every_key(spark: SparkSession, tmp_path: Path) -> None:
     ]
 
 
+def test_over_batch_dataframes_all_rules_come_first(spark: SparkSession, tmp_path: Path) -> None:
+    """As in Flink's batch mode."""
+    orders = [[(f"k{number}", 10, 10_000 + batch) for number in range(20)] for batch in range(2)]
+    left, right = sources(spark, tmp_path, orders, [[("*", 20, 0)], [("*", 5, 0)]])
+    keyed = timed(left.frame()).key_by("customer")
+    stream = keyed.connect(DataStream(right.frame()).broadcast(LIMITS)).process(
+        Above(), schema=ABOVE
+    )
+    found = [tuple(row) for row in stream.to_df().collect()]
+    assert sorted(row for row in found if row[1] > 0) == sorted(
+        (f"k{number}", 10, 5) for number in range(20) for _ in range(2)
+    )
+    assert stream.statistics()["rows"] >= 40
+
+
 @pytest.mark.parametrize("backend", ["store", "versioned"])
 def test_what_comes_of_a_rule_comes_once_a_subtask(
     spark: SparkSession, tmp_path: Path, backend: Any
@@ -129,8 +144,5 @@ def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
         )
     with pytest.raises(ArgumentTypeError, match="a KeyedStream or a BroadcastStream, not 3"):
         keyed.connect(3)
-    batch = timed(left.frame()).key_by("customer")
-    with pytest.raises(UnsupportedOperationError, match="is a batch DataFrame"):
-        batch.connect(DataStream(right.frame()).broadcast(LIMITS)).process(Above(), schema=ABOVE)
     with pytest.raises(UnsupportedOperationError, match="read both as streams"):
         keyed.connect(DataStream(right.frame()).broadcast(LIMITS)).process(Above(), schema=ABOVE)

@@ -206,6 +206,9 @@ def test_connected_streams(lines: DataStream, numbers: DataStream, keyed: bool) 
         both.map(lambda value: value)
 
 
+NONE = WatermarkStrategy.no_watermarks()
+
+
 def test_union(spark: SparkSession, numbers: DataStream) -> None:
     more = numbers.map(lambda row: Row(n=row.n + 10), Types.ROW_NAMED(["n"], [Types.LONG()]))
     same = DataStream(spark.range(2).withColumnRenamed("id", "n"))
@@ -218,9 +221,11 @@ def test_union(spark: SparkSession, numbers: DataStream) -> None:
     with pytest.raises(IllegalArgumentError, match="Rows of the same fields"):
         numbers.union(DataStream(spark.range(2)))
     strategy: Any = WatermarkStrategy.no_watermarks().with_timestamp_assigner(_Assigned())  # type: ignore[arg-type]
+    assert len(collected(numbers.union(numbers.assign_timestamps_and_watermarks(strategy)))) == 12
+    rate = DataStream(spark.readStream.format("rate").load().selectExpr("value n", "timestamp"))
     with pytest.raises(TimestampError, match="some have none"):
-        numbers.union(numbers.assign_timestamps_and_watermarks(strategy))
-    rate = DataStream(spark.readStream.format("rate").load().selectExpr("value n"))
+        rate.union(rate.assign_timestamps_and_watermarks(NONE, column="timestamp"))
+    rate = DataStream(rate.to_df().select("n"))
     with pytest.raises(UnsupportedOperationError, match="streaming DataFrame"):
         numbers.union(rate)
 

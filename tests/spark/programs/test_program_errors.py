@@ -1,0 +1,114 @@
+"""Programs that cannot run: each with the reason, at the call or when it is executed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from flinkish.common import Types, WatermarkStrategy
+from flinkish.common.errors import (
+    IllegalArgumentError,
+    IllegalStateError,
+    JobExecutionError,
+    TimestampError,
+    UnsupportedOperationError,
+)
+from flinkish.common.time import Time
+from flinkish.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
+from flinkish.datastream.window import TumblingEventTimeWindows, TumblingProcessingTimeWindows
+from tests.spark.programs.functions import PAIR, Numbers, Window, first
+
+
+def divided(value: Any) -> Any:
+    """Fails at 0."""
+    return 1 // value
+
+
+def test_an_error_has_the_users_line_and_the_element(env: StreamExecutionEnvironment) -> None:
+    env.from_collection([1, 0], Types.LONG()).map(divided, Types.LONG()).print()
+    with pytest.raises(JobExecutionError) as caught:
+        env.execute("division")
+    text = str(caught.value)
+    assert text.startswith("job 'division' failed:")
+    assert "return 1 // value" in text
+    assert "for the element 0" in text
+    assert "flinkish/" not in text.replace("flinkish.", "")
+
+
+def test_the_error_of_a_job_comes_at_the_end_of_its_elements(
+    env: StreamExecutionEnvironment,
+) -> None:
+    made = env.from_collection([0], Types.LONG()).map(divided, Types.LONG())
+    with pytest.raises(JobExecutionError, match="ZeroDivisionError"):
+        list(made.execute_and_collect())
+
+
+def test_a_key_and_the_operator_are_named(env: StreamExecutionEnvironment) -> None:
+    stream = env.from_collection([("a", 0)], PAIR)
+    stream.key_by(first).map(lambda pair: 1 // pair[1], Types.LONG()).uid("ratio").print()
+    with pytest.raises(JobExecutionError, match=r"operator 'ratio'.* for the key 'a'"):
+        env.execute()
+
+
+def test_a_bounded_job_has_no_savepoint(env: StreamExecutionEnvironment) -> None:
+    env.from_collection([1], Types.LONG()).print()
+    client = env.execute_async()
+    with pytest.raises(UnsupportedOperationError, match="keeps no checkpoint"):
+        client.stop_with_savepoint(False)
+    assert client.get_job_execution_result().result().is_job_execution_result()
+
+
+def test_two_operators_of_one_uid(env: StreamExecutionEnvironment) -> None:
+    stream = env.from_collection([("a", 1)], PAIR).key_by(first)
+    stream.sum(1).uid("sum").print()
+    stream.max(1).uid("sum").print()
+    with pytest.raises(IllegalArgumentError, match="two operators of this program"):
+        env.execute()
+
+
+def test_nothing_to_run(env: StreamExecutionEnvironment) -> None:
+    env.from_collection([1], Types.LONG())
+    with pytest.raises(IllegalStateError, match="no operator or sink"):
+        env.execute()
+
+
+def test_an_unbounded_source_in_batch_mode(batch: StreamExecutionEnvironment) -> None:
+    batch.add_source(Numbers(3), "numbers", PAIR).print()
+    with pytest.raises(IllegalStateError, match="'numbers' is unbounded"):
+        batch.execute()
+
+
+def test_the_mode_may_follow_the_sources(batch: StreamExecutionEnvironment) -> None:
+    batch.set_runtime_mode(RuntimeExecutionMode.AUTOMATIC)
+    stream = batch.from_collection([("a", 1), ("a", 2)], PAIR)
+    assert list(stream.key_by(first).sum(1).execute_and_collect()) == [("a", 3)]
+
+
+def test_windows_of_event_time_need_it(env: StreamExecutionEnvironment) -> None:
+    stream = env.from_collection([("a", 1)], PAIR).key_by(first)
+    windows = stream.window(TumblingEventTimeWindows.of(Time.milliseconds(5)))
+    windows.process(Window(), Types.TUPLE([Types.STRING(), Types.LONG(), Types.INT()])).print()
+    with pytest.raises(TimestampError, match="needs event time"):
+        env.execute()
+
+
+def test_windows_of_the_clock_that_are_open_at_the_end_are_dropped(
+    streaming: StreamExecutionEnvironment,
+) -> None:
+    """Flink, too, fires no timers on processing time after the end of its sources."""
+    stream = streaming.from_collection([("a", 1)], PAIR).key_by(first)
+    windows = stream.window(TumblingProcessingTimeWindows.of(Time.hours(9)))
+    kind = Types.TUPLE([Types.STRING(), Types.LONG(), Types.INT()])
+    assert list(windows.process(Window(), kind).execute_and_collect()) == []
+
+
+def test_event_times_come_from_an_assigner(env: StreamExecutionEnvironment) -> None:
+    stream = env.from_collection([("a", 1)], PAIR)
+    with pytest.raises(IllegalArgumentError, match="with_timestamp_assigner"):
+        stream.assign_timestamps_and_watermarks(WatermarkStrategy.for_monotonous_timestamps())
+
+
+def test_a_limit_is_positive(env: StreamExecutionEnvironment) -> None:
+    with pytest.raises(IllegalArgumentError, match="limit must be 1 or more, not 0"):
+        env.from_collection([1], Types.LONG()).execute_and_collect(limit=0)

@@ -101,15 +101,14 @@ def test_a_stopped_job_goes_on_where_it_was(
     assert sorted(lines_of(out)) == all_sums(80)
 
 
-class FailsOnce:
-    """A function that fails at an element until a file is there."""
+class Fails:
+    """A function that fails at an element, each time that its task is tried, or never."""
 
-    def __init__(self, mark: Path) -> None:
-        self._mark = mark
+    def __init__(self, fails: bool) -> None:
+        self._fails = fails
 
     def __call__(self, value: Any) -> Any:
-        if value[1] == 20 and not self._mark.exists():
-            self._mark.touch()
+        if self._fails and value[1] == 20:
             raise ValueError("the service is away")
         return value
 
@@ -126,7 +125,7 @@ def test_a_failed_job_goes_on_from_its_checkpoint(
                 Configuration().set_string("execution.savepoint.path", str(place))
             ).set_parallelism(2)
         env.get_checkpoint_config().set_checkpoint_storage_dir(str(checkpoints))
-        made = numbers(env, 30).map(FailsOnce(tmp_path / "mark"), PAIR)
+        made = numbers(env, 30).map(Fails(attempt == 0), PAIR)
         counted = made.key_by(first).reduce(lambda a, b: (a[0], a[1] + b[1])).uid("sums")
         to_files(counted.map(lambda pair: f"{pair[0]} {pair[1]}", Types.STRING()), out)
         client = env.execute_async("fails")

@@ -63,7 +63,7 @@ class JobStatus(Enum):
 
 
 class RunningJob(Protocol):
-    """What a client needs of a job."""
+    """The job that a client watches and ends."""
 
     def status(self) -> JobStatus:
         """How it is."""
@@ -86,7 +86,7 @@ class RunningJob(Protocol):
         ...
 
     def accumulators(self) -> dict[str, Any]:
-        """What it has counted."""
+        """The counts so far."""
         ...
 
 
@@ -168,7 +168,7 @@ class JobClient:
         )
 
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
-        """What the job has counted so far."""
+        """The counts of the job so far."""
         return CompletableFuture.completed(self._job.accumulators())
 
     def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:

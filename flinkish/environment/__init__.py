@@ -4,3 +4,129 @@ Owns: the graph of a program, PyFlink's streams and environment, and the run of 
 Uses: ``spark``, when a program is executed.
 Must not: load pyspark before that.
 """
+
+from typing import TYPE_CHECKING
+
+from flinkish.common.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from flinkish.environment.async_data_stream import AsyncDataStream
+    from flinkish.environment.collected import CloseableIterator
+    from flinkish.environment.connected import (
+        BroadcastConnectedStream,
+        BroadcastStream,
+        ConnectedStreams,
+    )
+    from flinkish.environment.connectors.base import DeliveryGuarantee, Sink, Source
+    from flinkish.environment.connectors.files import FileSink, FileSource
+    from flinkish.environment.connectors.formats import (
+        CsvRowDeserializationSchema,
+        CsvRowSerializationSchema,
+        Encoder,
+        JsonRowDeserializationSchema,
+        JsonRowSerializationSchema,
+        SimpleStringSchema,
+    )
+    from flinkish.environment.connectors.kafka import (
+        KafkaOffsetsInitializer,
+        KafkaRecordSerializationSchema,
+        KafkaSink,
+        KafkaSource,
+    )
+    from flinkish.environment.connectors.numbers import NumberSequenceSource
+    from flinkish.environment.environment import StreamExecutionEnvironment
+    from flinkish.environment.keyed import KeyedStream
+    from flinkish.environment.settings import (
+        CheckpointConfig,
+        CheckpointingMode,
+        ExternalizedCheckpointRetention,
+        RuntimeExecutionMode,
+    )
+    from flinkish.environment.sinks import DataStreamSink
+    from flinkish.environment.streams import DataStream
+    from flinkish.environment.windowed import AllWindowedStream, WindowedStream
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "flinkish.environment.async_data_stream": ("AsyncDataStream",),
+            "flinkish.environment.collected": ("CloseableIterator",),
+            "flinkish.environment.connected": (
+                "BroadcastConnectedStream",
+                "BroadcastStream",
+                "ConnectedStreams",
+            ),
+            "flinkish.environment.connectors.base": (
+                "DeliveryGuarantee",
+                "Sink",
+                "Source",
+            ),
+            "flinkish.environment.connectors.files": (
+                "FileSink",
+                "FileSource",
+            ),
+            "flinkish.environment.connectors.formats": (
+                "CsvRowDeserializationSchema",
+                "CsvRowSerializationSchema",
+                "Encoder",
+                "JsonRowDeserializationSchema",
+                "JsonRowSerializationSchema",
+                "SimpleStringSchema",
+            ),
+            "flinkish.environment.connectors.kafka": (
+                "KafkaOffsetsInitializer",
+                "KafkaRecordSerializationSchema",
+                "KafkaSink",
+                "KafkaSource",
+            ),
+            "flinkish.environment.connectors.numbers": ("NumberSequenceSource",),
+            "flinkish.environment.environment": ("StreamExecutionEnvironment",),
+            "flinkish.environment.keyed": ("KeyedStream",),
+            "flinkish.environment.settings": (
+                "CheckpointConfig",
+                "CheckpointingMode",
+                "ExternalizedCheckpointRetention",
+                "RuntimeExecutionMode",
+            ),
+            "flinkish.environment.sinks": ("DataStreamSink",),
+            "flinkish.environment.streams": ("DataStream",),
+            "flinkish.environment.windowed": (
+                "AllWindowedStream",
+                "WindowedStream",
+            ),
+        },
+    )
+
+__all__ = [
+    "AllWindowedStream",
+    "AsyncDataStream",
+    "BroadcastConnectedStream",
+    "BroadcastStream",
+    "CheckpointConfig",
+    "CheckpointingMode",
+    "CloseableIterator",
+    "ConnectedStreams",
+    "CsvRowDeserializationSchema",
+    "CsvRowSerializationSchema",
+    "DataStream",
+    "DataStreamSink",
+    "DeliveryGuarantee",
+    "Encoder",
+    "ExternalizedCheckpointRetention",
+    "FileSink",
+    "FileSource",
+    "JsonRowDeserializationSchema",
+    "JsonRowSerializationSchema",
+    "KafkaOffsetsInitializer",
+    "KafkaRecordSerializationSchema",
+    "KafkaSink",
+    "KafkaSource",
+    "KeyedStream",
+    "NumberSequenceSource",
+    "RuntimeExecutionMode",
+    "SimpleStringSchema",
+    "Sink",
+    "Source",
+    "StreamExecutionEnvironment",
+    "WindowedStream",
+]

@@ -1,4 +1,4 @@
-"""The settings of an environment, and what its workers need."""
+"""The settings of an environment, and the needs of its workers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PARALLELISM = "parallelism.default"
 
 
 class Configured:
-    """What an environment is told before its jobs start.
+    """The settings of an environment, made before its jobs start.
 
     What Flink has and Spark does not, such as slots and buffers, is kept and changes nothing.
     """
@@ -145,7 +145,7 @@ class Configured:
         """Where checkpoints lie."""
         return self._checkpoints.get_checkpoint_storage()
 
-    # --- what workers need
+    # --- needs of workers
 
     def add_python_file(self, file_path: str) -> None:
         """Send a Python file, a zip or an egg to the workers, where it can be imported."""

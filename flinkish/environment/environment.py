@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from flinkish.common.errors import (
     IllegalStateError,
 )
 from flinkish.common.jobs import JobClient, JobExecutionResult, JobID
-from flinkish.common.typeinfo import TypeInformation
+from flinkish.common.typeinfo import TypeInformation, Types
 from flinkish.common.watermark_strategy import WatermarkStrategy
 from flinkish.environment.collected import CloseableIterator
 from flinkish.environment.configured import Configured
@@ -68,11 +68,16 @@ class StreamExecutionEnvironment(Configured):
         self, collection: Iterable[Any], type_info: TypeInformation | None = None
     ) -> DataStream:
         """The elements of a list, of a type if one is given."""
-        from flinkish.spark.jobs.inputs import CollectionInput
-
         if isinstance(collection, (str, bytes)) or not isinstance(collection, Iterable):
             raise ArgumentTypeError(f"from_collection takes a list, not {collection!r}")
-        return self._source("Collection", CollectionInput(tuple(collection), type_info))
+        values = tuple(collection)
+
+        def source() -> Input:
+            from flinkish.spark.jobs.inputs import CollectionInput
+
+            return CollectionInput(values, type_info)
+
+        return self._source("Collection", source, type_info)
 
     def from_source(
         self,
@@ -86,7 +91,7 @@ class StreamExecutionEnvironment(Configured):
             raise ArgumentTypeError(
                 f"from_source takes a Source, such as a NumberSequenceSource, not {source!r}"
             )
-        stream = self._source(source_name, source.input())
+        stream = self._source(source_name, source.input, source.get_produced_type())
         if watermark_strategy.timestamp_assigner is None:
             return stream
         return stream.assign_timestamps_and_watermarks(watermark_strategy)
@@ -97,23 +102,34 @@ class StreamExecutionEnvironment(Configured):
         source_name: str = "Custom Source",
         type_info: TypeInformation | None = None,
     ) -> DataStream:
-        """What a SourceFunction emits, which is also a CheckpointedFunction; unbounded."""
+        """The elements of a SourceFunction, which is a CheckpointedFunction, too; unbounded."""
         from flinkish.functions.source import SourceFunction
-        from flinkish.spark.jobs.inputs import FunctionInput
 
         if not isinstance(source_func, SourceFunction):
             raise ArgumentTypeError(f"add_source takes a SourceFunction, not {source_func!r}")
         name = f"flinkish-source-{secrets.token_hex(4)}"
-        return self._source(source_name, FunctionInput(source_func, type_info, name))
+
+        def source() -> Input:
+            from flinkish.spark.jobs.inputs import FunctionInput
+
+            return FunctionInput(source_func, type_info, name)
+
+        return self._source(source_name, source, type_info)
 
     def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream:
         """The lines of a text file, or of all files of a directory; bounded."""
-        from flinkish.spark.jobs.inputs import TextInput
 
-        return self._source("Text", TextInput((file_path,), charset_name))
+        def source() -> Input:
+            from flinkish.spark.jobs.inputs import TextInput
 
-    def _source(self, name: str, source: Input) -> DataStream:
-        node = self._graph.add(name, "source", kind=source.kind, source=source)
+            return TextInput((file_path,), charset_name)
+
+        return self._source("Text", source, Types.STRING())
+
+    def _source(
+        self, name: str, source: Callable[[], Input], kind: TypeInformation | None
+    ) -> DataStream:
+        node = self._graph.add(name, "source", kind=kind, source=source)
         return DataStream(self, node)
 
     def _stream(self, name: str, inputs: Sequence[Node], **given: Any) -> DataStream:
@@ -160,8 +176,9 @@ class StreamExecutionEnvironment(Configured):
         from flinkish.spark.passes import Pass
 
         execution = Execution(nodes, self._options())
-        inputs = [node.source for node in execution.sources if node.source is not None]
-        unbounded = [node.name for node in execution.sources if not node.source.bounded]  # type: ignore[union-attr]
+        inputs = [node.source() for node in execution.sources if node.source is not None]
+        named = zip(inputs, execution.sources, strict=True)
+        unbounded = [node.name for one, node in named if not one.bounded]
         mode = self._mode
         if mode is RuntimeExecutionMode.AUTOMATIC:
             streams = RuntimeExecutionMode.STREAMING

@@ -106,7 +106,7 @@ class KeyedStream(DataStream):
         return self._keyed("Keyed Filter", build, self._node.kind)
 
     def reduce(self, func: Any) -> DataStream:
-        """What the elements of a key so far were reduced to, for each element.
+        """The value to which the elements of a key so far were reduced, for each element.
 
         In batch mode only the last of each key, as in Flink.
         """

@@ -46,7 +46,7 @@ class Node:
     tagged: Build | None = None
     tags: list[OutputTag] = field(default_factory=list)
     tag: OutputTag | None = None
-    source: Input | None = None
+    source: Callable[[], Input] | None = None
     act: Act | None = None
     uid: str | None = None
     parallelism: int | None = None

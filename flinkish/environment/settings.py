@@ -30,7 +30,7 @@ class CheckpointingMode(Enum):
 
 
 class ExternalizedCheckpointRetention(Enum):
-    """What becomes of checkpoints after a job was cancelled."""
+    """The fate of checkpoints after a job was cancelled."""
 
     DELETE_ON_CANCELLATION = 0
     RETAIN_ON_CANCELLATION = 1
@@ -157,7 +157,7 @@ class CheckpointConfig:
         return self._unaligned
 
     def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:
-        """What was set."""
+        """The retention that was set."""
         return self._retention
 
     def set_externalized_checkpoint_retention(

@@ -1,4 +1,4 @@
-"""What users set on an operator or a sink of a program."""
+"""The settings of an operator or a sink of a program."""
 
 from __future__ import annotations
 

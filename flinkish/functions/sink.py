@@ -18,7 +18,7 @@ class SinkFunction(Function):
     """
 
     class Context(ABC):
-        """What a sink may know of an element."""
+        """The facts of an element that a sink may ask for."""
 
         @abstractmethod
         def timestamp(self) -> int | None:

@@ -30,5 +30,5 @@ class Pass:
     defined_ms: int
 
     def definition_of(self, uid: str) -> str:
-        """What tells an operator of this program from one of the same name."""
+        """The text that tells an operator of this program from one of the same name."""
         return sha256(f"{self.token} {uid}".encode()).hexdigest()[:32]

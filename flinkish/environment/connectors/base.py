@@ -1,4 +1,4 @@
-"""What sources and sinks are to a program."""
+"""Sources and sinks, as programs know them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ __all__ = ["DeliveryGuarantee", "Sink", "Source"]
 
 class Source(ABC):
     """A description of where elements come from."""
+
+    @abstractmethod
+    def get_produced_type(self) -> TypeInformation:
+        """The type of the elements."""
 
     @abstractmethod
     def input(self) -> Input:

@@ -52,6 +52,10 @@ class FileSource(Source):
             raise IllegalArgumentError("a FileSource needs a path")
         return FileSourceBuilder(stream_format, paths)
 
+    def get_produced_type(self) -> TypeInformation:
+        """The type of lines."""
+        return Types.STRING()
+
     def input(self) -> Input:
         """Lines, once or as files come."""
         from flinkish.spark.jobs.inputs import FormatInput, TextInput
@@ -114,12 +118,12 @@ class OutputFileConfig:
             return self
 
         def build(self) -> OutputFileConfig:
-            """Make it."""
+            """Make the description."""
             return OutputFileConfig(self._prefix)
 
     @staticmethod
     def builder() -> OutputFileConfig.OutputFileConfigBuilder:
-        """Begin one."""
+        """Begin with no settings."""
         return OutputFileConfig.OutputFileConfigBuilder()
 
 

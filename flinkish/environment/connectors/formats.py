@@ -145,7 +145,7 @@ class JsonRowDeserializationSchema(_RowDeserializationSchema):
 
     @staticmethod
     def builder() -> JsonRowDeserializationSchema.Builder:
-        """Begin one."""
+        """Begin with no settings."""
         return JsonRowDeserializationSchema.Builder()
 
 
@@ -243,7 +243,7 @@ class JsonRowSerializationSchema(_RowSerializationSchema):
 
     @staticmethod
     def builder() -> JsonRowSerializationSchema.Builder:
-        """Begin one."""
+        """Begin with no settings."""
         return JsonRowSerializationSchema.Builder()
 
 

@@ -98,8 +98,12 @@ class KafkaSource(Source):
 
     @staticmethod
     def builder() -> KafkaSourceBuilder:
-        """Begin one."""
+        """Begin with no settings."""
         return KafkaSourceBuilder()
+
+    def get_produced_type(self) -> TypeInformation:
+        """The type of the format's elements."""
+        return self._schema.get_produced_type()
 
     def input(self) -> Input:
         """Records from Spark's connector."""
@@ -220,7 +224,7 @@ class KafkaRecordSerializationSchema:
 
     @staticmethod
     def builder() -> KafkaRecordSerializationSchemaBuilder:
-        """Begin one."""
+        """Begin with no settings."""
         return KafkaRecordSerializationSchemaBuilder()
 
 
@@ -275,7 +279,7 @@ class KafkaSink(Sink):
 
     @staticmethod
     def builder() -> KafkaSinkBuilder:
-        """Begin one."""
+        """Begin with no settings."""
         return KafkaSinkBuilder()
 
     def writer(self, kind: TypeInformation | None) -> Act:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkish.common.errors import IllegalArgumentError
+from flinkish.common.typeinfo import TypeInformation, Types
 from flinkish.environment.connectors.base import Source
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ class NumberSequenceSource(Source):
         if start > end:
             raise IllegalArgumentError(f"the sequence must not end at {end}, before {start}")
         self._start, self._end = start, end
+
+    def get_produced_type(self) -> TypeInformation:
+        """The type of long integers."""
+        return Types.LONG()
 
     def input(self) -> Input:
         """The numbers in order."""

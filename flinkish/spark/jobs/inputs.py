@@ -106,7 +106,7 @@ class FormatInput(Input):
     kind: TypeInformation | None
 
     def frame(self, spark: SparkSession) -> DataFrame:
-        """What is read from now on."""
+        """The rows that are read from now on."""
         reader = spark.readStream.format(self.format).options(**self.options)
         return self._selected(reader.load())
 
@@ -123,14 +123,14 @@ class BoundedFormatInput(FormatInput):
     bounded = True
 
     def frame(self, spark: SparkSession) -> DataFrame:
-        """What lies between the two offsets."""
+        """The rows between the two offsets."""
         reader = spark.read.format(self.format).options(**self.options)
         return self._selected(reader.load())
 
 
 @dataclass(frozen=True)
 class FunctionInput(Input):
-    """What a source function emits, until the job is cancelled."""
+    """The elements that a source function emits, until the job is cancelled."""
 
     bounded = False
     function: SourceFunction

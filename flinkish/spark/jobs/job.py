@@ -87,7 +87,7 @@ class Job(ABC):
         return int(1000 * (time.monotonic() - self._began if took is None else took))
 
     def accumulators(self) -> dict[str, Any]:
-        """What it has counted."""
+        """The counts so far."""
         return {}
 
     def _ends(self, status: JobStatus, error: BaseException | None = None) -> None:

@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     from flinkish.common.output_tag import OutputTag
     from flinkish.common.restart_strategy import RestartStrategies
     from flinkish.common.row import Row, RowKind
+    from flinkish.common.serialization import (
+        DeserializationSchema,
+        Encoder,
+        SerializationSchema,
+        SimpleStringSchema,
+    )
     from flinkish.common.timestamps import MAX_TIMESTAMP, MIN_TIMESTAMP
     from flinkish.common.typeinfo import TypeInformation, Types
     from flinkish.common.watermark_strategy import (
@@ -66,6 +72,12 @@ else:
             "flinkish.common.output_tag": ("OutputTag",),
             "flinkish.common.restart_strategy": ("RestartStrategies",),
             "flinkish.common.row": ("Row", "RowKind"),
+            "flinkish.common.serialization": (
+                "DeserializationSchema",
+                "Encoder",
+                "SerializationSchema",
+                "SimpleStringSchema",
+            ),
             "flinkish.common.timestamps": ("MAX_TIMESTAMP", "MIN_TIMESTAMP"),
             "flinkish.common.typeinfo": ("TypeInformation", "Types"),
             "flinkish.common.watermark_strategy": (
@@ -83,8 +95,10 @@ __all__ = [
     "CheckpointBarrier",
     "CompletableFuture",
     "Configuration",
+    "DeserializationSchema",
     "Duration",
     "DurationLike",
+    "Encoder",
     "ExecutionConfig",
     "Instant",
     "JobClient",
@@ -96,6 +110,8 @@ __all__ = [
     "RestartStrategies",
     "Row",
     "RowKind",
+    "SerializationSchema",
+    "SimpleStringSchema",
     "StreamElement",
     "StreamRecord",
     "Time",

@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from flinkish.environment.connectors.formats import (
         CsvRowDeserializationSchema,
         CsvRowSerializationSchema,
-        Encoder,
         JsonRowDeserializationSchema,
         JsonRowSerializationSchema,
-        SimpleStringSchema,
     )
     from flinkish.environment.connectors.kafka import (
         KafkaOffsetsInitializer,
@@ -68,10 +66,8 @@ else:
             "flinkish.environment.connectors.formats": (
                 "CsvRowDeserializationSchema",
                 "CsvRowSerializationSchema",
-                "Encoder",
                 "JsonRowDeserializationSchema",
                 "JsonRowSerializationSchema",
-                "SimpleStringSchema",
             ),
             "flinkish.environment.connectors.kafka": (
                 "KafkaOffsetsInitializer",
@@ -111,7 +107,6 @@ __all__ = [
     "DataStream",
     "DataStreamSink",
     "DeliveryGuarantee",
-    "Encoder",
     "ExternalizedCheckpointRetention",
     "FileSink",
     "FileSource",
@@ -124,7 +119,6 @@ __all__ = [
     "KeyedStream",
     "NumberSequenceSource",
     "RuntimeExecutionMode",
-    "SimpleStringSchema",
     "Sink",
     "Source",
     "StreamExecutionEnvironment",

@@ -12,8 +12,9 @@ from tests.processes import LONGEST_S
 # Module of PyFlink to names that user functions import from it.
 IMPORTS = {
     "common": (
-        "CompletableFuture Configuration ExecutionConfig JobClient JobExecutionResult JobID "
-        "JobStatus Duration Instant Row RowKind Time TypeInformation Types WatermarkStrategy"
+        "CompletableFuture Configuration Encoder ExecutionConfig JobClient JobExecutionResult "
+        "JobID JobStatus SimpleStringSchema Duration Instant Row RowKind Time TypeInformation "
+        "Types WatermarkStrategy"
     ),
     "common.completable_future": "CompletableFuture",
     "common.configuration": "Configuration",
@@ -22,6 +23,7 @@ IMPORTS = {
     "common.job_execution_result": "JobExecutionResult",
     "common.job_id": "JobID",
     "common.job_status": "JobStatus",
+    "common.serialization": "DeserializationSchema Encoder SerializationSchema SimpleStringSchema",
     "common.time": "Duration Instant Time",
     "common.typeinfo": "TypeInformation Types RowTypeInfo TupleTypeInfo BasicTypeInfo",
     "common.types": "Row RowKind",
@@ -42,6 +44,17 @@ IMPORTS = {
     ),
     "datastream.checkpoint_config": "CheckpointConfig",
     "datastream.checkpointing_mode": "CheckpointingMode",
+    "datastream.connectors": "DeliveryGuarantee Sink Source",
+    "datastream.connectors.file_system": (
+        "FileSink FileSource OutputFileConfig RollingPolicy StreamFormat"
+    ),
+    "datastream.connectors.kafka": (
+        "KafkaOffsetsInitializer KafkaRecordSerializationSchema KafkaSink KafkaSource "
+        "KafkaTopicPartition"
+    ),
+    "datastream.connectors.number_seq": "NumberSequenceSource",
+    "datastream.formats.csv": "CsvRowDeserializationSchema CsvRowSerializationSchema",
+    "datastream.formats.json": "JsonRowDeserializationSchema JsonRowSerializationSchema",
     "datastream.data_stream": (
         "BroadcastConnectedStream BroadcastStream CloseableIterator ConnectedStreams DataStream "
         "DataStreamSink KeyedStream WindowedStream"

@@ -10,7 +10,14 @@ from typing import Any
 
 import pytest
 
-from flinkish.common import Configuration, OutputTag, Row, Types, WatermarkStrategy
+from flinkish.common import (
+    Configuration,
+    OutputTag,
+    Row,
+    SimpleStringSchema,
+    Types,
+    WatermarkStrategy,
+)
 from flinkish.common.errors import (
     ArgumentTypeError,
     IllegalArgumentError,
@@ -35,7 +42,6 @@ from flinkish.environment.collected import CloseableIterator
 from flinkish.environment.connectors.formats import (
     CsvRowSerializationSchema,
     JsonRowDeserializationSchema,
-    SimpleStringSchema,
 )
 from tests.processes import LONGEST_S
 

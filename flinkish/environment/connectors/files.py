@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from flinkish.common.durations import Duration
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
+from flinkish.common.serialization import Encoder
 from flinkish.common.typeinfo import TypeInformation, Types
 from flinkish.environment.connectors.base import Sink, Source
-from flinkish.environment.connectors.formats import Encoder
 from flinkish.environment.nodes import Act
 from flinkish.environment.texts import printed
 

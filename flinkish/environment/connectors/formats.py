@@ -1,87 +1,22 @@
-"""Formats of records: texts, JSON and CSV, read and written by Spark's own functions."""
+"""Formats of rows in records: JSON and CSV, read and written by Spark's own functions."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from flinkish.common.ddl import schema_ddl
-from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
-from flinkish.common.typeinfo import RowTypeInfo, TypeInformation, Types
+from flinkish.common.errors import ArgumentTypeError
+from flinkish.common.serialization import DeserializationSchema, SerializationSchema
+from flinkish.common.typeinfo import RowTypeInfo, TypeInformation
 
 __all__ = [
     "CsvRowDeserializationSchema",
     "CsvRowSerializationSchema",
-    "DeserializationSchema",
-    "Encoder",
     "JsonRowDeserializationSchema",
     "JsonRowSerializationSchema",
-    "SerializationSchema",
-    "SimpleStringSchema",
 ]
 
 _BAD = "__flinkish_bad"
-
-
-class DeserializationSchema(ABC):
-    """How bytes become elements."""
-
-    @abstractmethod
-    def get_produced_type(self) -> TypeInformation:
-        """The type of the elements."""
-
-    @abstractmethod
-    def selections(self, column: str) -> Sequence[Sequence[str]]:
-        """Lists of SQL expressions, selected one after the other, that read a column of bytes."""
-
-
-class SerializationSchema(ABC):
-    """How elements become bytes."""
-
-    @abstractmethod
-    def expression(self, columns: Sequence[str]) -> str:
-        """The SQL expression that makes bytes of the columns of an element."""
-
-
-class Encoder:
-    """How elements become lines of a file."""
-
-    def __init__(self, charset_name: str) -> None:
-        self.charset = charset_name
-
-    @staticmethod
-    def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder:
-        """Their texts, as print shows them."""
-        return Encoder(charset_name)
-
-
-class SimpleStringSchema(DeserializationSchema, SerializationSchema):
-    """Texts in a charset."""
-
-    def __init__(self, charset: str = "UTF-8") -> None:
-        if not charset.replace("-", "").isalnum():
-            raise IllegalArgumentError(f"a charset is a name such as UTF-8, not {charset!r}")
-        self._charset = charset
-
-    def get_produced_type(self) -> TypeInformation:
-        """The type of texts."""
-        return Types.STRING()
-
-    def selections(self, column: str) -> Sequence[Sequence[str]]:
-        """One column of text."""
-        return [[f"decode({column}, '{self._charset}') AS value"]]
-
-    def expression(self, columns: Sequence[str]) -> str:
-        """The bytes of the one column.
-
-        ArgumentTypeError for elements of several columns.
-        """
-        if len(columns) != 1:
-            raise ArgumentTypeError(
-                "SimpleStringSchema writes texts, and these elements have the columns "
-                f"{', '.join(columns)}: map them to texts, with output_type=Types.STRING()"
-            )
-        return f"encode(cast(`{columns[0]}` AS string), '{self._charset}')"
 
 
 class _RowDeserializationSchema(DeserializationSchema):

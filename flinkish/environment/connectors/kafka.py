@@ -12,9 +12,9 @@ from flinkish.common.errors import (
     IllegalArgumentError,
     UnsupportedOperationError,
 )
+from flinkish.common.serialization import DeserializationSchema, SerializationSchema
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.environment.connectors.base import DeliveryGuarantee, Sink, Source
-from flinkish.environment.connectors.formats import DeserializationSchema, SerializationSchema
 from flinkish.environment.nodes import Act
 
 if TYPE_CHECKING:

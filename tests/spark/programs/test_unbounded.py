@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from flinkish.common import Configuration, JobStatus, Time, Types, WatermarkStrategy
+from flinkish.common import Configuration, Encoder, JobStatus, Time, Types, WatermarkStrategy
 from flinkish.common.errors import (
     IllegalArgumentError,
     JobCancellationError,
@@ -24,7 +24,6 @@ from flinkish.datastream import (
 )
 from flinkish.datastream.connectors.file_system import FileSink
 from flinkish.datastream.window import TumblingEventTimeWindows
-from flinkish.environment.connectors.formats import Encoder
 from tests.spark.programs.functions import (
     PAIR,
     RULES,

@@ -1,0 +1,133 @@
+"""A broker of Kafka on loopback, from its jars on Maven Central and those that pyspark brings."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+
+CENTRAL = "https://repo.maven.apache.org/maven2"
+KAFKA = "3.9.1"
+# Spark's connector of the installed release, or of the last one that is on Maven Central.
+CONNECTORS = (pyspark.__version__, "4.2.0")
+ROOMS = ("group-coordinator", "group-coordinator-api", "metadata", "raft", "server")
+OTHER_ROOMS = ("server-common", "storage", "storage-api", "tools-api", "transaction-coordinator")
+BROKER = [
+    f"org/apache/kafka/kafka_2.13/{KAFKA}/kafka_2.13-{KAFKA}.jar",
+    *(
+        f"org/apache/kafka/kafka-{room}/{KAFKA}/kafka-{room}-{KAFKA}.jar"
+        for room in (*ROOMS, *OTHER_ROOMS, "clients")
+    ),
+    "com/typesafe/scala-logging/scala-logging_2.13/3.9.5/scala-logging_2.13-3.9.5.jar",
+    "org/scala-lang/modules/scala-java8-compat_2.13/1.0.2/scala-java8-compat_2.13-1.0.2.jar",
+    "com/fasterxml/jackson/dataformat/jackson-dataformat-csv/2.16.2/"
+    "jackson-dataformat-csv-2.16.2.jar",
+    "net/sf/jopt-simple/jopt-simple/5.0.4/jopt-simple-5.0.4.jar",
+    "com/yammer/metrics/metrics-core/2.2.0/metrics-core-2.2.0.jar",
+    "org/pcollections/pcollections/4.0.1/pcollections-4.0.1.jar",
+    "com/github/ben-manes/caffeine/caffeine/2.9.3/caffeine-2.9.3.jar",
+    "org/bitbucket/b_c/jose4j/0.9.4/jose4j-0.9.4.jar",
+    "net/sourceforge/argparse4j/argparse4j/0.7.0/argparse4j-0.7.0.jar",
+    "commons-validator/commons-validator/1.7/commons-validator-1.7.jar",
+]
+CLIENTS = [
+    f"org/apache/kafka/kafka-clients/{KAFKA}/kafka-clients-{KAFKA}.jar",
+    "org/apache/commons/commons-pool2/2.12.1/commons-pool2-2.12.1.jar",
+]
+CONNECTOR = [
+    "org/apache/spark/spark-sql-kafka-0-10_2.13/{0}/spark-sql-kafka-0-10_2.13-{0}.jar",
+    "org/apache/spark/spark-token-provider-kafka-0-10_2.13/{0}/"
+    "spark-token-provider-kafka-0-10_2.13-{0}.jar",
+]
+PATIENCE_S = 60
+
+
+def fetched(path: str, folder: Path) -> Path:
+    """A file of Maven Central, fetched into a folder unless it is there."""
+    place = folder / path.rpartition("/")[2]
+    if not place.exists():
+        with urllib.request.urlopen(f"{CENTRAL}/{path}", timeout=PATIENCE_S) as found:
+            part = place.with_suffix(".part")
+            part.write_bytes(found.read())
+            part.rename(place)
+    return place
+
+
+def connector_jars(folder: Path) -> str:
+    """Spark's Kafka connector, as the setting ``spark.jars`` takes it."""
+    for version in CONNECTORS:
+        try:
+            jars = [fetched(path.format(version), folder) for path in CONNECTOR]
+        except urllib.error.HTTPError as error:
+            if error.code != 404 or version == CONNECTORS[-1]:
+                raise
+        else:
+            break
+    return ",".join(str(jar) for jar in [*jars, *(fetched(path, folder) for path in CLIENTS)])
+
+
+def _free_port() -> int:
+    with socket.socket() as made:
+        made.bind(("127.0.0.1", 0))
+        return int(made.getsockname()[1])
+
+
+@contextmanager
+def broker(jars: Path, folder: Path, java: str) -> Iterator[str]:
+    """A broker whose topics have two partitions and are made when they are first asked for."""
+    own = [str(fetched(path, jars)) for path in BROKER]
+    classes = ":".join([*own, f"{Path(pyspark.__file__).parent}/jars/*"])
+    port, control = _free_port(), _free_port()
+    address = f"127.0.0.1:{port}"
+    settings = {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "controller.quorum.voters": f"1@127.0.0.1:{control}",
+        "listeners": f"PLAINTEXT://{address},CONTROLLER://127.0.0.1:{control}",
+        "advertised.listeners": f"PLAINTEXT://{address}",
+        "controller.listener.names": "CONTROLLER",
+        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+        "log.dirs": str(folder / "data"),
+        "offsets.topic.replication.factor": "1",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "num.partitions": "2",
+    }
+    properties = folder / "server.properties"
+    properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+    command = [java, "-Xmx512m", "-cp", classes]
+    cluster = ["-t", "MkU3OEVBNTcwNTJENDM2Qk", "-c", str(properties)]
+    subprocess.run(
+        [*command, "kafka.tools.StorageTool", "format", *cluster], check=True, capture_output=True
+    )
+    log = (folder / "log").open("wb")
+    server = subprocess.Popen(
+        [*command, "kafka.Kafka", str(properties)], stdout=log, stderr=subprocess.STDOUT
+    )
+    try:
+        _wait_for(port, server, folder / "log")
+        yield address
+    finally:
+        server.kill()
+        server.wait()
+        log.close()
+
+
+def _wait_for(port: int, server: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            assert server.poll() is None, f"the broker has ended: {log.read_text()[-2000:]}"
+            time.sleep(0.2)
+        else:
+            return
+    raise AssertionError(f"no broker after {PATIENCE_S} s: {log.read_text()[-2000:]}")

@@ -1,0 +1,249 @@
+"""How programs begin and end: sources, sinks, what print shows, errors of functions, arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flinkish.common import Row, Time, Types, WatermarkStrategy
+from flinkish.common.errors import FlinkishError, IllegalStateError, JobExecutionError
+from flinkish.datastream import (
+    KeyedProcessFunction,
+    ProcessWindowFunction,
+    SinkFunction,
+    StreamExecutionEnvironment,
+)
+from flinkish.datastream.connectors.number_seq import NumberSequenceSource
+from flinkish.datastream.window import TumblingEventTimeWindows
+from tests.spark.programs.example_functions import (
+    NAMED,
+    SALE,
+    Logs,
+    SaleTime,
+    calls,
+    gathered,
+)
+
+NONE = WatermarkStrategy.no_watermarks()
+MONOTONOUS = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(SaleTime())
+
+
+def test_sinks_open_close_and_know_the_time(
+    env: StreamExecutionEnvironment, tmp_path: Path
+) -> None:
+    log = tmp_path / "sink"
+    stream = env.from_collection([(5, "a", 1), (6, "b", 2)], SALE)
+    stream.assign_timestamps_and_watermarks(MONOTONOUS).map(lambda sale: sale[1]).add_sink(
+        Logs(log)
+    )
+    result = env.execute("sinks")
+    assert result.get_net_runtime() > 0
+    assert calls(log) == ["a at 5", "b at 6"]
+    opened, closed = calls(log.with_suffix(".opened")), calls(log.with_suffix(".closed"))
+    assert opened
+    assert len(opened) == len(closed)
+
+
+def test_collected_elements(env: StreamExecutionEnvironment) -> None:
+    """Types give tuples, Rows and lists back; a limit beyond the end gives all."""
+    kind = Types.TUPLE([Types.STRING(), Types.LIST(Types.LONG()), Types.DOUBLE()])
+    (found,) = env.from_collection([("a", [1], 0.5)], kind).execute_and_collect(limit=9)
+    assert (found, type(found), type(found[1])) == (("a", [1], 0.5), tuple, list)
+    row = Row(a=1, b=None)
+    rows = env.from_collection([row], Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.STRING()]))
+    with rows.execute_and_collect("rows") as elements:
+        assert next(elements) == row
+        with pytest.raises(StopIteration):
+            elements.next()
+    objects = [{"a": {1}}, None, (1, "x"), 2**70]
+    assert gathered(env.from_collection(objects)) == sorted(objects, key=str)
+
+
+def test_an_empty_collection(
+    env: StreamExecutionEnvironment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = env.from_collection([], SALE).assign_timestamps_and_watermarks(MONOTONOUS)
+    keyed = empty.key_by(lambda sale: sale[1])
+    assert gathered(keyed.sum(2)) == []
+    assert empty.execute_and_collect(limit=1) == []
+    assert gathered(env.from_collection([])) == []
+    empty.print()
+    env.execute()
+    assert capsys.readouterr().out == ""
+
+
+def test_numbers_and_lines(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
+    numbers = env.from_source(NumberSequenceSource(-1, 1), NONE, "numbers")
+    assert numbers.get_type() == Types.LONG()
+    assert gathered(numbers) == [-1, 0, 1]
+    assert gathered(env.from_source(NumberSequenceSource(4, 4), NONE, "one")) == [4]
+    (tmp_path / "a.txt").write_text("one\n\nthree")
+    (tmp_path / "b.txt").write_text("four\r\n")
+    lines = env.read_text_file(str(tmp_path))
+    assert lines.get_type() == Types.STRING()
+    assert gathered(lines) == ["", "four", "one", "three"]
+    (tmp_path / "a.txt").write_bytes("é".encode("latin-1"))
+    assert gathered(env.read_text_file(str(tmp_path / "a.txt"), "ISO-8859-1")) == ["é"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "text"),
+    [
+        (Types.STRING(), "a b", "a b"),
+        (Types.BOOLEAN(), False, "false"),
+        (Types.DOUBLE(), 1e10, "1.0E10"),
+        (Types.FLOAT(), 0.1, "0.1"),
+        (NAMED, ("a", None), "(a,null)"),
+        (Types.LIST(Types.LONG()), [1, 2], "[1, 2]"),
+        (Types.MAP(Types.STRING(), Types.LONG()), {"a": 1}, "{a=1}"),
+        (Types.ROW([Types.STRING(), NAMED]), Row("x", ("y", 1)), "+I[x, (y,1)]"),
+    ],
+    ids=lambda given: str(given) if isinstance(given, str) else "",
+)
+def test_the_text_of_print(
+    streaming: StreamExecutionEnvironment,
+    capsys: pytest.CaptureFixture[str],
+    kind: Any,
+    value: Any,
+    text: str,
+) -> None:
+    """One task, so no number; the text of the sink's name stands before the element's."""
+    streaming.set_parallelism(1)
+    streaming.from_collection([value], kind).print("out")
+    streaming.from_collection([value], kind).print()
+    streaming.execute()
+    assert sorted(capsys.readouterr().out.splitlines()) == sorted([f"out> {text}", text])
+
+
+def test_a_program_is_executed_once(
+    env: StreamExecutionEnvironment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    env.from_collection([1], Types.LONG()).print()
+    env.execute()
+    assert capsys.readouterr().out.endswith("> 1\n")
+    with pytest.raises(IllegalStateError, match="no operator or sink"):
+        env.execute()
+
+
+# --- errors of functions
+
+
+def fails(value: Any) -> Any:
+    raise LookupError(f"no {value!r}")
+
+
+class FailsInTimer(KeyedProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        ctx.timer_service().register_event_time_timer(7)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        raise LookupError(f"no timer {timestamp}")
+
+
+class FailsInWindow(ProcessWindowFunction):
+    def process(self, key: Any, context: Any, elements: Any) -> Any:
+        raise LookupError(f"no window of {key}")
+
+
+class FailsInSink(SinkFunction):
+    def invoke(self, value: Any, context: Any) -> None:
+        raise LookupError(f"no sink for {value[1]}")
+
+
+def windowed(stream: Any) -> Any:
+    windows = stream.key_by(lambda sale: sale[1]).window(
+        TumblingEventTimeWindows.of(Time.milliseconds(5))
+    )
+    return windows.process(FailsInWindow()).print()
+
+
+@pytest.mark.parametrize(
+    ("build", "line", "shown"),
+    [
+        (lambda stream: stream.filter(fails).print(), "no {value!r}", "(1, 'a', 2)"),
+        (lambda stream: stream.key_by(fails).sum(2).print(), "no {value!r}", "(1, 'a', 2)"),
+        (
+            lambda stream: stream.key_by(lambda sale: sale[1]).process(FailsInTimer()).print(),
+            "no timer {timestamp}",
+            "'a'",
+        ),
+        (windowed, "no window of {key}", "'a'"),
+        (lambda stream: stream.add_sink(FailsInSink()), "no sink for {value[1]}", "(1, 'a', 2)"),
+    ],
+    ids=["filter", "key", "timer", "window", "sink"],
+)
+def test_errors_show_the_line_and_the_element(
+    env: StreamExecutionEnvironment, build: Callable[[Any], Any], line: str, shown: str
+) -> None:
+    stream = env.from_collection([(1, "a", 2)], SALE)
+    build(stream.assign_timestamps_and_watermarks(MONOTONOUS))
+    with pytest.raises(JobExecutionError) as caught:
+        env.execute("ends")
+    text = str(caught.value)
+    assert "LookupError" in text
+    assert line in text
+    assert shown in text
+    assert "Py4J" not in text
+
+
+# --- arguments
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda env, stream: env.from_collection("text"),
+        lambda env, stream: env.from_collection(5),
+        lambda env, stream: env.from_source("numbers", NONE, "numbers"),
+        lambda env, stream: env.add_source([1]),
+        lambda env, stream: env.set_parallelism(0),
+        lambda env, stream: env.set_max_parallelism(0),
+        lambda env, stream: env.set_runtime_mode("BATCH"),
+        lambda env, stream: env.enable_checkpointing(1),
+        lambda env, stream: stream.key_by(5),
+        lambda env, stream: stream.union("other"),
+        lambda env, stream: stream.connect(5),
+        lambda env, stream: stream.broadcast("limits"),
+        lambda env, stream: stream.get_side_output("tag"),
+        lambda env, stream: stream.project(),
+        lambda env, stream: stream.project(2),
+        lambda env, stream: stream.project(-1),
+        lambda env, stream: stream.map(lambda pair: pair).project(0),
+        lambda env, stream: stream.add_sink(print),
+        lambda env, stream: stream.sink_to("file"),
+        lambda env, stream: stream.uid(""),
+        lambda env, stream: stream.connect(stream).key_by(lambda pair: 1, 5),
+        lambda env, stream: stream.key_by(lambda pair: 1).count_window(0),
+    ],
+)
+def test_wrong_arguments(
+    streaming: StreamExecutionEnvironment, call: Callable[[Any, Any], Any]
+) -> None:
+    with pytest.raises(FlinkishError):
+        call(streaming, streaming.from_collection([("a", 1)], NAMED))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda stream: stream.map(5),
+        lambda stream: stream.flat_map("f"),
+        lambda stream: stream.filter(None),
+        lambda stream: stream.process(lambda value: value),
+        lambda stream: stream.map(lambda pair: pair, "no type"),
+        lambda stream: stream.key_by(lambda pair: 1).reduce(5),
+        lambda stream: stream.key_by(lambda pair: 1).process(5),
+        lambda stream: stream.key_by(lambda pair: 1).window(5),
+        lambda stream: stream.connect(stream).map(lambda pair: pair),
+        lambda stream: stream.connect(stream.key_by(lambda pair: 1)).process(5),
+    ],
+)
+def test_wrong_functions_are_refused_at_the_call(
+    streaming: StreamExecutionEnvironment, call: Callable[[Any], Any]
+) -> None:
+    """As in PyFlink, where the call that is given no function raises, not the job."""
+    with pytest.raises((FlinkishError, TypeError)):
+        call(streaming.from_collection([("a", 1)], NAMED))

@@ -15,7 +15,7 @@ from flinkish._core.columns.columns import RecordMismatch
 from flinkish._core.operators.keyed_process import KeyedTimerService
 from flinkish._core.state.table import StateTable
 from flinkish._core.values.codec import unpack_payload
-from flinkish.common.errors import SchemaMismatchError
+from flinkish.common.errors import IllegalStateError, SchemaMismatchError
 from flinkish.common.notes import add_note, dated, shortened, spell_out_notes
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
@@ -214,7 +214,7 @@ class OperatorRun:
             which = f", element {self._failing}" if self._failing else ", or before it"
             time = self.engine.last_timestamp  # none, too, of a call that has returned
             at = "" if time is None else f", timestamp {dated(time)}"
-            with suppress(ValueError):  # the key may be forgotten by now
+            with suppress(ValueError, IllegalStateError):  # the key may be forgotten by now
                 where += f", for the key {shortened(self.engine.last_key)}{at}{which}"
         add_note(error, where)
         spell_out_notes(error)

@@ -5,10 +5,29 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
+from flinkish.common.errors import (
+    ArgumentTypeError,
+    IllegalArgumentError,
+    UnsupportedOperationError,
+)
 from flinkish.common.typeinfo import TypeInformation, Types
 
-__all__ = ["DeserializationSchema", "Encoder", "SerializationSchema", "SimpleStringSchema"]
+__all__ = [
+    "DeserializationSchema",
+    "Encoder",
+    "SerializationSchema",
+    "SimpleStringSchema",
+    "check_charset",
+]
+
+
+def check_charset(name: str) -> None:
+    """UnsupportedOperationError for another charset of files than UTF-8."""
+    if name.upper().replace("_", "-") not in ("UTF-8", "UTF8"):
+        raise UnsupportedOperationError(
+            f"Spark reads and writes files of text in UTF-8, and the charset is {name!r}: convert "
+            "the files, or read them with spark.read.format('binaryFile') and decode their content"
+        )
 
 
 class DeserializationSchema(ABC):
@@ -39,7 +58,8 @@ class Encoder:
 
     @staticmethod
     def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder:
-        """Their texts, as print shows them."""
+        """Their texts, as print shows them; UnsupportedOperationError for other charsets."""
+        check_charset(charset_name)
         return Encoder(charset_name)
 
 

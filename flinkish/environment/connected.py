@@ -6,13 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
+from flinkish.common.methods import require_methods
 from flinkish.common.typeinfo import TypeInformation
+from flinkish.environment.checks import check_type
 from flinkish.environment.keyed import KeyedStream
 from flinkish.environment.outputs import TaggedCoOutputs
 from flinkish.environment.streams import DataStream
 from flinkish.state.descriptors import MapStateDescriptor
 
 __all__ = ["BroadcastConnectedStream", "BroadcastStream", "ConnectedStreams", "connected"]
+
+
+_METHODS = {
+    "map": ("map1", "map2"),
+    "flat_map": ("flat_map1", "flat_map2"),
+    "process": ("process_element1", "process_element2"),
+}
 
 
 class ConnectedStreams:
@@ -68,6 +77,9 @@ class ConnectedStreams:
     ) -> DataStream:
         one, other = self._stream1, self._stream2
         keyed = self._is_keyed
+        wanted = f"{method} of connected streams takes a function of both"
+        require_methods(func, _METHODS[method], wanted)
+        check_type(kind)
 
         def build(first: Any, second: Any, **options: Any) -> Any:
             if isinstance(one, KeyedStream) and isinstance(other, KeyedStream):

@@ -16,6 +16,7 @@ from flinkish.common.errors import (
     IllegalStateError,
 )
 from flinkish.common.jobs import JobClient, JobExecutionResult, JobID
+from flinkish.common.serialization import check_charset
 from flinkish.common.typeinfo import TypeInformation, Types
 from flinkish.common.watermark_strategy import WatermarkStrategy
 from flinkish.environment.collected import CloseableIterator
@@ -117,12 +118,16 @@ class StreamExecutionEnvironment(Configured):
         return self._source(source_name, source, type_info)
 
     def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream:
-        """The lines of a text file, or of all files of a directory; bounded."""
+        """The lines of a text file, or of all files of a directory; bounded.
+
+        UnsupportedOperationError for another charset than UTF-8.
+        """
+        check_charset(charset_name)
 
         def source() -> Input:
             from flinkish.spark.jobs.inputs import TextInput
 
-            return TextInput((file_path,), charset_name)
+            return TextInput((file_path,))
 
         return self._source("Text", source, Types.STRING())
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from flinkish.common.errors import ArgumentTypeError
 from flinkish.common.typeinfo import TypeInformation
+from flinkish.environment.checks import check_function, check_type
 from flinkish.environment.nodes import Node
 from flinkish.environment.streams import DataStream
 from flinkish.windowing import (
@@ -66,6 +67,8 @@ class KeyedStream(DataStream):
         *,
         timers: bool = False,
     ) -> DataStream:
+        check_type(kind)
+
         def made(stream: Any, **options: Any) -> Any:
             return build(self._with_keys(stream), **options)
 
@@ -75,6 +78,7 @@ class KeyedStream(DataStream):
 
     def process(self, func: Any, output_type: TypeInformation | None = None) -> DataStream:
         """Run a KeyedProcessFunction."""
+        check_function(func, "process")
 
         def build(stream: Any, **options: Any) -> Any:
             return stream.process(func, output_type, **options)
@@ -83,6 +87,7 @@ class KeyedStream(DataStream):
 
     def map(self, func: Any, output_type: TypeInformation | None = None) -> DataStream:
         """One element for each, by a MapFunction or a function of one value."""
+        check_function(func, "map")
 
         def build(stream: Any, **options: Any) -> Any:
             return stream.map(func, output_type, **options)
@@ -91,6 +96,7 @@ class KeyedStream(DataStream):
 
     def flat_map(self, func: Any, output_type: TypeInformation | None = None) -> DataStream:
         """Any number of elements for each, by a FlatMapFunction or a generator of one value."""
+        check_function(func, "flat_map")
 
         def build(stream: Any, **options: Any) -> Any:
             return stream.flat_map(func, output_type, **options)
@@ -99,6 +105,7 @@ class KeyedStream(DataStream):
 
     def filter(self, func: Any) -> DataStream:
         """The elements for which a FilterFunction, or a function of one value, gives True."""
+        check_function(func, "filter")
 
         def build(stream: Any, **options: Any) -> Any:
             return stream.filter(func, **options)
@@ -110,6 +117,7 @@ class KeyedStream(DataStream):
 
         In batch mode only the last of each key, as in Flink.
         """
+        check_function(func, "reduce")
 
         def build(stream: Any, **options: Any) -> Any:
             return stream.reduce(func, **options)

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from flinkish.common.errors import ArgumentTypeError
+from flinkish.common.typeinfo import TypeInformation
 from flinkish.environment.nodes import Act
 from flinkish.environment.outputs import Invoke
 from flinkish.environment.settled import Settled
-from flinkish.environment.texts import print_prefix, printed
+from flinkish.environment.texts import print_prefix, text_of
 from flinkish.functions.sink import SinkFunction
 
 __all__ = ["DataStreamSink", "collect_sink", "function_sink", "print_sink"]
@@ -19,14 +20,20 @@ class DataStreamSink(Settled):
     """The end of a stream."""
 
 
-def print_sink(identifier: str | None, tasks: Callable[[], int]) -> Act:
-    """Prints elements on the driver, as Flink's print does on its task managers."""
+def print_sink(
+    identifier: str | None, kind: TypeInformation | None, tasks: Callable[[], int]
+) -> Act:
+    """Prints elements on the driver, as Flink's print does on its task managers.
+
+    Those of a declared type have Java's texts, others Python's.
+    """
+    text = str if kind is None else text_of(kind)
 
     def act(this: Any, stream: Any) -> None:
         parallelism = tasks()
         for part, value in this.elements(stream):
             prefix = print_prefix(identifier, part % parallelism, parallelism)
-            print(f"{prefix}{printed(value)}", flush=True)
+            print(f"{prefix}{text(value)}", flush=True)
 
     return act
 

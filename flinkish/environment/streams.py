@@ -10,6 +10,7 @@ from flinkish.common.execution_config import ExecutionConfig
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from flinkish.common.watermark_strategy import WatermarkStrategy
+from flinkish.environment.checks import check_function, check_type
 from flinkish.environment.collected import CloseableIterator
 from flinkish.environment.nodes import Node
 from flinkish.environment.outputs import TaggedOutputs
@@ -65,6 +66,7 @@ class DataStream(Settled):
 
     def filter(self, func: Any) -> DataStream:
         """The elements for which a FilterFunction, or a function of one value, gives True."""
+        check_function(func, "filter")
 
         def build(stream: Any) -> Any:
             return stream.filter(func)
@@ -87,6 +89,9 @@ class DataStream(Settled):
     def _each(
         self, name: str, method: str, func: Any, output_type: TypeInformation | None
     ) -> DataStream:
+        check_function(func, method)
+        check_type(output_type)
+
         def build(stream: Any) -> Any:
             return getattr(stream, method)(func, output_type)
 
@@ -243,8 +248,13 @@ class DataStream(Settled):
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Print each element, with the number of its task if there are several."""
-        act = print_sink(sink_identifier, self._environment._tasks)
-        return self._sink("Print", act)
+        environment, made = self._environment, self._sink("Print", None)
+
+        def tasks() -> int:
+            return made._node.parallelism or environment._tasks()
+
+        made._node.act = print_sink(sink_identifier, self._node.kind, tasks)
+        return made
 
     def add_sink(self, sink_func: Any) -> DataStreamSink:
         """Hand each element to a SinkFunction, on the workers."""

@@ -7,13 +7,16 @@ element of no declared type is printed by Python.  These texts are for both, by 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from flinkish.common.row import Row
+import numpy as np
 
-__all__ = ["print_prefix", "printed"]
+from flinkish.common.row import Row
+from flinkish.common.typeinfo import TypeInformation, Types
+
+__all__ = ["print_prefix", "printed", "text_of"]
 
 # Double.toString writes numbers outside of these with an exponent.
 _LEAST, _MOST = 1e-3, 1e7
@@ -45,6 +48,13 @@ def printed(value: Any) -> str:
         pairs = ", ".join(f"{printed(key)}={printed(one)}" for key, one in value.items())
         return f"{{{pairs}}}"
     return str(value)
+
+
+def text_of(kind: TypeInformation) -> Callable[[Any], str]:
+    """The function that gives the texts of elements of a type; a FLOAT has fewer digits."""
+    if kind == Types.FLOAT():
+        return lambda value: "null" if value is None else _double(float(str(np.float32(value))))
+    return printed
 
 
 def print_prefix(identifier: str | None, subtask: int, parallelism: int) -> str:

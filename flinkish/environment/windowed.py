@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from flinkish.common.durations import DurationLike
+from flinkish.common.errors import ArgumentTypeError
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.windowing import Evictor, Trigger, WindowAssigner
@@ -22,6 +23,11 @@ class WindowedStream:
     """The elements of each key in windows; a function makes a stream of it again."""
 
     def __init__(self, stream: DataStream, window_assigner: WindowAssigner) -> None:
+        if not isinstance(window_assigner, WindowAssigner):
+            raise ArgumentTypeError(
+                f"windows are made by a WindowAssigner, such as TumblingEventTimeWindows.of(...), "
+                f"not {window_assigner!r}"
+            )
         self._stream = stream
         self._assigner = window_assigner
         self._settings: list[tuple[str, Any]] = []

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from flinkish.common.durations import Duration
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
-from flinkish.common.serialization import Encoder
+from flinkish.common.serialization import Encoder, check_charset
 from flinkish.common.typeinfo import TypeInformation, Types
 from flinkish.environment.connectors.base import Sink, Source
 from flinkish.environment.nodes import Act
@@ -26,7 +26,8 @@ class StreamFormat:
 
     @staticmethod
     def text_line_format(charset_name: str = "UTF-8") -> StreamFormat:
-        """Their lines."""
+        """Their lines; UnsupportedOperationError for another charset than UTF-8."""
+        check_charset(charset_name)
         return StreamFormat(charset_name)
 
 
@@ -36,9 +37,8 @@ class FileSource(Source):
     Bounded, unless a directory is to be monitored.
     """
 
-    def __init__(self, paths: tuple[str, ...], charset: str, *, monitored: bool) -> None:
+    def __init__(self, paths: tuple[str, ...], *, monitored: bool) -> None:
         self._paths = paths
-        self._charset = charset
         self._monitored = monitored
 
     @staticmethod
@@ -50,7 +50,7 @@ class FileSource(Source):
             )
         if not paths:
             raise IllegalArgumentError("a FileSource needs a path")
-        return FileSourceBuilder(stream_format, paths)
+        return FileSourceBuilder(paths)
 
     def get_produced_type(self) -> TypeInformation:
         """The type of lines."""
@@ -61,16 +61,15 @@ class FileSource(Source):
         from flinkish.spark.jobs.inputs import FormatInput, TextInput
 
         if not self._monitored:
-            return TextInput(self._paths, self._charset)
-        options = {"encoding": self._charset, "path": self._paths[0]}
+            return TextInput(self._paths)
+        options = {"path": self._paths[0]}
         return FormatInput("text", options, [["value"]], Types.STRING())
 
 
 class FileSourceBuilder:
     """The settings of a `FileSource`."""
 
-    def __init__(self, stream_format: StreamFormat, paths: tuple[str, ...]) -> None:
-        self._format = stream_format
+    def __init__(self, paths: tuple[str, ...]) -> None:
         self._paths = paths
         self._monitored = False
 
@@ -93,7 +92,7 @@ class FileSourceBuilder:
 
     def build(self) -> FileSource:
         """Make the source."""
-        return FileSource(self._paths, self._format.charset, monitored=self._monitored)
+        return FileSource(self._paths, monitored=self._monitored)
 
 
 class OutputFileConfig:
@@ -152,9 +151,8 @@ class FileSink(Sink):
     batch runs again: exactly once.  Readers take ``base_path/*``.
     """
 
-    def __init__(self, base_path: str, encoder: Encoder, prefix: str) -> None:
+    def __init__(self, base_path: str, prefix: str) -> None:
         self._base = base_path
-        self._encoder = encoder
         self._prefix = prefix
 
     @staticmethod
@@ -164,16 +162,16 @@ class FileSink(Sink):
             raise ArgumentTypeError(
                 f"the encoder is Encoder.simple_string_encoder(), not {encoder!r}"
             )
-        return FileSinkBuilder(base_path, encoder)
+        return FileSinkBuilder(base_path)
 
     def writer(self, kind: TypeInformation | None) -> Act:
         """The function that writes the lines of a round."""
-        base, prefix, charset = self._base.rstrip("/"), self._prefix, self._encoder.charset
+        base, prefix = self._base.rstrip("/"), self._prefix
 
         def act(this: Any, stream: Any) -> None:
             frame = this.columns_of(stream.map(printed, Types.STRING()))
             place = f"{base}/{prefix}-{this.job}-{this.number:08d}"
-            frame.write.mode("overwrite").option("encoding", charset).text(place)
+            frame.write.mode("overwrite").text(place)
 
         return act
 
@@ -181,9 +179,8 @@ class FileSink(Sink):
 class FileSinkBuilder:
     """The settings of a `FileSink`."""
 
-    def __init__(self, base_path: str, encoder: Encoder) -> None:
+    def __init__(self, base_path: str) -> None:
         self._base = base_path
-        self._encoder = encoder
         self._prefix = "part"
 
     def with_bucket_check_interval(self, interval: int) -> FileSinkBuilder:
@@ -205,4 +202,4 @@ class FileSinkBuilder:
 
     def build(self) -> FileSink:
         """Make the sink."""
-        return FileSink(self._base, self._encoder, self._prefix)
+        return FileSink(self._base, self._prefix)

@@ -83,13 +83,11 @@ class TextInput(Input):
     """The lines of text files at paths: files, directories, or patterns of them."""
 
     paths: Sequence[str]
-    encoding: str = "UTF-8"
     kind: TypeInformation | None = field(default_factory=Types.STRING)
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """Lines, without their ends."""
-        reader = spark.read.option("encoding", self.encoding)
-        return reader.text(list(self.paths)).select("value")
+        return spark.read.text(list(self.paths)).select("value")
 
 
 @dataclass(frozen=True)

@@ -176,7 +176,6 @@ def test_basic_operations(
     assert shown(sums, env, capsys) == (each if streams(env) else each[1:])
 
 
-@pytest.mark.skip(reason="flinkish prints objects of no declared type as Java does: (1,x,null)")
 def test_elements_of_no_type_are_printed_by_python(
     env: StreamExecutionEnvironment, capsys: pytest.CaptureFixture[str]
 ) -> None:

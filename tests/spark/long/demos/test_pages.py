@@ -12,6 +12,7 @@ pytestmark = pytest.mark.spark
 TUTORIAL = "docs/tutorial/index.md"
 PAGES = [
     TUTORIAL,
+    "docs/guides/programs.md",
     "docs/guides/porting.md",
     "docs/guides/sessionization.md",
     "docs/guides/testing.md",

@@ -33,6 +33,11 @@ KEYS = 5
 NONE = WatermarkStrategy.no_watermarks()
 
 
+def added(a: Row, b: Row) -> Row:
+    """The total of two totals of a key."""
+    return Row(key=a.key, count=a.count + b.count, sum=a.sum + b.sum)
+
+
 class Program:
     """The sources and sinks of the commands."""
 
@@ -72,9 +77,9 @@ class Program:
         """Count until the end of this process."""
         totals = (
             self.source("numbers", NUMBER, bounded=False)
-            .map(lambda row: Row(row.key, 1, row.n), TOTAL)
+            .map(lambda row: Row(key=row.key, count=1, sum=row.n), TOTAL)
             .key_by(lambda row: row.key, Types.STRING())
-            .reduce(lambda a, b: Row(a.key, a.count + b.count, a.sum + b.sum))
+            .reduce(added)
             .uid("totals")
         )
         totals.sink_to(self.sink("totals", TOTAL))

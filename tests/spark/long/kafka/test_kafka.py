@@ -89,6 +89,7 @@ def test_nothing_is_lost_or_doubled_by_kills(environment: dict[str, str], tmp_pa
         running = start("run")
         end = time.monotonic() + LONGEST_S
         while len(lines_of(tmp_path / "files")) < written and time.monotonic() < end:
+            assert running.poll() is None
             time.sleep(0.5)
         time.sleep(2)
         os.killpg(running.pid, signal.SIGKILL)

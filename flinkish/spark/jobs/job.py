@@ -7,7 +7,6 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -138,12 +137,11 @@ class BoundedJob(Job):
         try:
             spark.addTag(self._tag)
             frames = [(one.frame(spark), one.kind) for one in self._inputs]
-            with nullcontext() if self._within is None else unchanged_plans(spark):
-                this = Round.over(frames, spark, self._within, self._tag)
-                try:
-                    self._program(this)
-                finally:
-                    this.close()
+            this = Round.over(frames, spark, self._within, self._tag)
+            try:
+                self._program(this)
+            finally:
+                this.close()
         except BaseException as error:
             if self._cancelled:
                 self._ends(JobStatus.CANCELED, _cancelled(self.name))

@@ -114,9 +114,11 @@ class WatermarkStrategy:
     def with_idleness(self, idle_timeout: DurationLike) -> WatermarkStrategy:
         """A strategy under which an input without data for so long no longer holds time back.
 
-        On Spark the watermark of a source comes from the latest event of all its partitions, so
-        an idle partition never holds it back and there is nothing to time out.  Between several
-        sources Spark's option ``spark.sql.streaming.multipleWatermarkPolicy`` decides.
+        It counts where an input has several watermarks: those of the partitions of a source, or of
+        streams that were united, over state versioned by batch, as in programs.  Time is that of
+        micro-batches.  Spark's own watermark comes from the latest event of all partitions, so an
+        idle one never holds it back; between several sources Spark's option
+        ``spark.sql.streaming.multipleWatermarkPolicy`` decides.
         """
         return replace(self, idleness_ms=to_millis(idle_timeout, "idle_timeout", minimum=1))
 

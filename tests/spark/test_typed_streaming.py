@@ -184,8 +184,13 @@ def test_united_streams_have_the_lower_watermark(spark: SparkSession, tmp_path: 
     assert min(fired) == 3, "the slow one comes past 2000 with batch 2, which the next one sees"
     assert fired[3][0][-1] == 13
     versioned = StateSettings(table_dir=str(tmp_path / "tables"), backend="versioned")
-    with pytest.raises(UnsupportedOperationError, match="one watermark a source"):
-        silence(both, versioned)
+    windows = both.key_by("key").window(
+        TumblingEventTimeWindows.of(2000), max_parallelism=GROUPS, state=versioned
+    )
+    outcome = run(windows.aggregate(Sum("n")), tmp_path / "d")
+    fired = {batch: outputs[""] for batch, outputs in outcome.batches.items() if outputs[""]}
+    assert min(fired) == 2, "with versioned state time passes in the batch itself"
+    assert fired[2][0][-1] == 13
     with pytest.raises(UnsupportedOperationError, match="unite the streams before"):
         both.union(silence(both, state).map(lambda row: row, schema=SCHEMA))
 

@@ -111,7 +111,9 @@ class KafkaSource(Source):
 
         made = BoundedFormatInput if self._bounded else FormatInput
         selections = self._schema.selections("value")
-        return made("kafka", self._options, selections, self._schema.get_produced_type())
+        kind = self._schema.get_produced_type()
+        partition = "concat(topic, ' ', partition)"
+        return made("kafka", self._options, selections, kind, partition)
 
 
 class KafkaSourceBuilder:

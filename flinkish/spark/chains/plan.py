@@ -11,6 +11,7 @@ from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.spark.calls.stamps import Stamped
 from flinkish.spark.chains.steps import Step
+from flinkish.spark.channels import CHANNEL
 from flinkish.spark.elements import ElementReader
 from flinkish.spark.encoders import RowEncoder
 from flinkish.spark.keyed.plan import EVENT_TIME, PHASE
@@ -25,8 +26,8 @@ class ChainPlan:
     Elements are of ``input_type`` in ``columns``; what comes out is of ``output_type`` in
     ``output``: of the main output, or of the side output ``tag`` of the last step.  ``stamped``
     says which column is event time.  If ``marked``, marks of the watermark pass; with
-    ``makes_marks`` each task makes one of the highest event time that it saw, which a filter may
-    hide from operators after it.
+    ``makes_marks`` each task makes one of the highest event time that it saw of a channel, which a
+    filter may hide from operators after it; ``channelled`` rows and marks say which it is.
     """
 
     steps: tuple[Step, ...]
@@ -39,6 +40,7 @@ class ChainPlan:
     stamped: Stamped | None = None
     marked: bool = False
     makes_marks: bool = False
+    channelled: bool = False
 
     @property
     def name(self) -> str:
@@ -53,7 +55,7 @@ class ChainPlan:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns of what comes out, with event time and phase if they are there."""
+        """The columns of what comes out, with event time, phase and channel if they are there."""
         found = self.output
         for name, kind in self.stamp_columns:
             found = found.append(pa.field(name, kind))
@@ -61,11 +63,12 @@ class ChainPlan:
 
     @property
     def stamp_columns(self) -> list[tuple[str, pa.DataType]]:
-        """Event time and phase, if they are there."""
+        """Event time, phase and channel, if they are there."""
         if self.stamped is None:
             return []
         time = pa.int64() if self.stamped.chained else pa.timestamp("us", "UTC")
-        return [(EVENT_TIME, time), *([(PHASE, pa.int32())] if self.phased else [])]
+        phase = [(PHASE, pa.int32())] if self.phased else []
+        return [(EVENT_TIME, time), *phase, *([(CHANNEL, pa.int64())] if self.channelled else [])]
 
     def elements(self, batch: pa.RecordBatch) -> ElementReader:
         """The elements of a batch of the input."""

@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from flinkish._core.columns.records import timestamps_ms
 from flinkish.common.errors import UserFunctionError
 from flinkish.common.notes import add_note, dated, shortened, spell_out_notes
 from flinkish.common.output_tag import OutputTag
@@ -27,6 +26,8 @@ from flinkish.operators.runtime_context import TaskRuntimeContext
 from flinkish.operators.unkeyed_context import NoTimers, UnkeyedContext, values_of
 from flinkish.spark.chains.plan import ChainPlan
 from flinkish.spark.chains.steps import Step
+from flinkish.spark.channels import CHANNEL
+from flinkish.spark.keyed.marks import highest_times
 from flinkish.spark.keyed.output_pieces import FIRST_OUTPUTS, outputs_of
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, MARK, PHASE
 from flinkish.spark.mapped_frame import Batches, MapBatches
@@ -58,7 +59,7 @@ class ChainRun:
         self._encoder = plan.encoder()
         self._schema = plan.schema
         self._piece = FIRST_OUTPUTS
-        self._highest = MIN_TIMESTAMP
+        self._highest: dict[int, int] = {}
         self._context = UnkeyedContext(NoTimers(lambda: time.time_ns() // 1_000_000))
         self._source = _Source([], [])
         self._functions = OpenedFunctions()
@@ -103,13 +104,14 @@ class ChainRun:
             is_mark = pc.equal(batch.column(PHASE), MARK)
             marks = batch.filter(is_mark)
             if marks.num_rows:
-                yield self._marks(marks.column(EVENT_TIME))
+                yield self._marks(marks)
                 batch = batch.filter(pc.invert(is_mark))
         stamps = [] if plan.stamped is None else plan.stamped.stamps(batch)
         if plan.makes_marks and batch.num_rows:
             assert plan.stamped is not None
-            latest = timestamps_ms(batch.column(plan.stamped.column), null_value=MIN_TIMESTAMP)
-            self._highest = max(self._highest, int(latest.max()))
+            found = highest_times(batch, plan.stamped.column, plan.channelled)
+            for channel, time in found.items():
+                self._highest[channel] = max(self._highest.get(channel, MIN_TIMESTAMP), time)
         self._source = source = _Source(plan.elements(batch).elements(), stamps)
         outputs = self._through(source)
         while True:
@@ -130,10 +132,14 @@ class ChainRun:
             yield self._stamped(encoded, places)
 
     def finish(self) -> Batches:
-        """The mark of the task, if it is to make one."""
-        if self._plan.makes_marks and self._highest > MIN_TIMESTAMP:
-            millis = pa.array([self._highest], pa.timestamp("ms", "UTC"))
-            yield self._marks(millis.cast(pa.timestamp("us", "UTC")))
+        """The marks that the task is to make."""
+        if not self._highest:
+            return
+        times = pa.array(self._highest.values(), pa.int64())
+        kind = self._schema.field(EVENT_TIME).type
+        if kind != times.type:
+            times = times.cast(pa.timestamp("ms", "UTC")).cast(kind)
+        yield self._marks(pa.record_batch({EVENT_TIME: times, CHANNEL: list(self._highest)}))
 
     def _through(self, source: _Source) -> Iterator[Any]:
         """The outputs of the last step, which ask the steps before for elements."""
@@ -173,16 +179,23 @@ class ChainRun:
         if stamped is not None:
             stamps = self._source.stamps
             columns += stamped.columns(np.array([stamps[place] for place in places], np.int64))
-        if len(columns) < len(self._schema):
+        if self._plan.phased and len(columns) < len(self._schema) - self._plan.channelled:
             columns.append(pa.array(np.full(len(places), AFTER_WATERMARK, np.int32)))
+        if self._plan.channelled:
+            columns.append(pa.nulls(len(places), pa.int64()))
         return pa.RecordBatch.from_arrays(columns, self._schema.names)
 
-    def _marks(self, times: pa.Array) -> pa.RecordBatch:
-        """Marks with these times as rows."""
-        count = len(times)
-        columns = [pa.nulls(count, kind) for kind in self._schema.types[:-2]]
-        phases = pa.array(np.full(count, MARK, np.int32))
-        return pa.RecordBatch.from_arrays([*columns, times, phases], self._schema.names)
+    def _marks(self, marks: pa.RecordBatch) -> pa.RecordBatch:
+        """Marks with these times and channels as rows."""
+        count = marks.num_rows
+        said = {EVENT_TIME: marks.column(EVENT_TIME)}
+        said[PHASE] = pa.array(np.full(count, MARK, np.int32))
+        if self._plan.channelled:
+            said[CHANNEL] = marks.column(CHANNEL)
+        return pa.RecordBatch.from_arrays(
+            [said.get(one.name, pa.nulls(count, one.type)) for one in self._schema],
+            self._schema.names,
+        )
 
     def _explain(self, error: Exception) -> None:
         """Note on an error whose function raised it, and for which element."""

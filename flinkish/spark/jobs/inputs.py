@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from pyspark.sql import functions as F
+
 from flinkish.common.typeinfo import TypeInformation, Types
 
 if TYPE_CHECKING:
@@ -23,6 +25,9 @@ __all__ = [
     "NumbersInput",
     "TextInput",
 ]
+
+# The column that names the partition of a source, for its watermark alone.
+PARTITION = "__flinkish_partition"
 
 # Rows that a task of a collection has at least: a task costs more than the elements of few.
 _ROWS_OF_A_TASK = 1_000
@@ -95,6 +100,7 @@ class FormatInput(Input):
     """Columns of one of Spark's streaming formats.
 
     ``selections`` are lists of expressions of SQL, which are selected one after the other.
+    ``partition`` is the expression that names the partition of a row: each has a watermark.
     """
 
     bounded = False
@@ -102,6 +108,7 @@ class FormatInput(Input):
     options: Mapping[str, str]
     selections: Sequence[Sequence[str]]
     kind: TypeInformation | None
+    partition: str | None = None
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """The rows that are read from now on."""
@@ -109,8 +116,11 @@ class FormatInput(Input):
         return self._selected(reader.load())
 
     def _selected(self, frame: DataFrame) -> DataFrame:
+        kept: list[str] = []
+        if self.partition is not None:
+            frame, kept = frame.withColumn(PARTITION, F.expr(self.partition)), [PARTITION]
         for expressions in self.selections:
-            frame = frame.selectExpr(*expressions)
+            frame = frame.selectExpr(*expressions, *kept)
         return frame
 
 

@@ -136,7 +136,7 @@ class BoundedJob(Job):
         spark = self.spark
         try:
             spark.addTag(self._tag)
-            frames = [(one.frame(spark), one.kind) for one in self._inputs]
+            frames = [(one.frame(spark), one) for one in self._inputs]
             this = Round.over(frames, spark, self._within, self._tag)
             try:
                 self._program(this)
@@ -245,7 +245,7 @@ class StreamingJob(Job):
                     found = rows if number == 0 else rows.where(F.lit(False))
                 else:
                     found = frame.where(F.col(_SOURCE) == at).select(f"{_column(at)}.*")
-                frames.append((found, one.kind))
+                frames.append((found, one))
             query = spark.sparkContext.getLocalProperty(_QUERY) or self.name
             this = Round.over(frames, spark, self._within, query, number)
             try:

@@ -9,8 +9,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from flinkish.common.typeinfo import TypeInformation
 from flinkish.spark.elements import ElementReader
+from flinkish.spark.jobs.inputs import PARTITION, Input
 from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.passes import Pass
 from flinkish.spark.schemas import session_time_zone
@@ -39,20 +39,25 @@ class Round:
 
     @staticmethod
     def over(
-        frames: Sequence[tuple[DataFrame, TypeInformation | None]],
+        frames: Sequence[tuple[DataFrame, Input]],
         spark: SparkSession,
         within: Pass | None,
         job: str,
         number: int = 0,
     ) -> Round:
-        """A round over DataFrames of inputs, each with the type of its elements; None: pickled."""
+        """A round over inputs and their DataFrames."""
         sources = [
             DataStream._of(
                 StreamRows(
-                    MappedFrame(frame), tuple(frame.columns), kind or UNDECLARED, within=within
+                    MappedFrame(frame),
+                    tuple(name for name in frame.columns if name != PARTITION),
+                    one.kind or UNDECLARED,
+                    ends=one.bounded,
+                    partition=PARTITION if PARTITION in frame.columns else None,
+                    within=within,
                 )
             )
-            for frame, kind in frames
+            for frame, one in frames
         ]
         return Round(spark, sources, job, number, [])
 

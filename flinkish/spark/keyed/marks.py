@@ -5,96 +5,112 @@ of rows from a source says the highest event time among them; the operator knows
 watermark trails that.  The mark of rows from an operator is that operator's watermark.  So all
 partitions see the same marks, whichever rows they have, and move to the same watermark.
 
-A mark between operators is a row of the phase MARK whose event time is the watermark, all other
-columns null.
+A mark among rows is a row of the phase MARK whose event time is the watermark, or the highest time
+of a source, null if what is before is idle; all other columns are null but for CHANNEL.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from flinkish._core.columns.records import timestamps_ms
 from flinkish.common.timestamps import MIN_TIMESTAMP
+from flinkish.spark.channels import CHANNEL, Mark
 from flinkish.spark.keyed.plan import EVENT_TIME, MARK, PHASE, OperatorPlan
 
-__all__ = ["MARK_TAG", "MarkMaker", "combined", "mark_payload", "mark_row", "moved"]
+__all__ = ["MARK_TAG", "MarkMaker", "highest_times", "mark_payload", "mark_row", "read_mark"]
 
 # Ids of side outputs are texts of users; none begins like this.
 MARK_TAG = "\0watermark"
 
-_MARK = struct.Struct("<qB")
+_MARK = struct.Struct("<qBqB")
+_SILENT, _ACTIVE, _IDLE = range(3)
 
 
 class MarkMaker:
-    """Makes the mark of a task that packs the rows of an input, by its number (1 or 2)."""
+    """Makes the marks of a task that packs the rows of an input, by its number (1 or 2)."""
 
     def __init__(self, plan: OperatorPlan, number: int) -> None:
         self._plan = plan
         self._number = number
-        self._time = MIN_TIMESTAMP
-        # After a shuffle of Spark's a task may have none of the marks of the tasks before it.
-        self._has_mark = not plan.marked
+        self._said: dict[int, int | None] = {}
+        self._seen: dict[int, int] = {}
 
     def take(self, table: pa.Table) -> pa.Table:
-        """The rows of a table without marks, of which it keeps the highest time."""
+        """The rows of a table without marks, of which it keeps the highest times."""
         plan = self._plan
         if plan.event_time is None:
             return table
-        rows, times = table, table.column(plan.event_time)
+        rows = table
         if plan.marked:
             is_mark = pc.equal(table.column(PHASE), MARK)
-            rows, times = table.filter(pc.invert(is_mark)), times.filter(is_mark)
-            self._has_mark = self._has_mark or len(times) > 0
-        highest = pc.max(times)
-        if highest.is_valid:
-            (time,) = timestamps_ms(pa.array([highest.as_py()], highest.type)).tolist()
-            self._time = max(self._time, time)
+            rows = table.filter(pc.invert(is_mark))
+            self._keep(table.filter(is_mark))
+        if not plan.marked or plan.channelled:
+            for channel, time in highest_times(rows, plan.event_time, plan.channelled).items():
+                self._seen[channel] = max(self._seen.get(channel, MIN_TIMESTAMP), time)
         return rows
 
-    def payload(self) -> bytes | None:
-        """The mark, for every partition; None if there is none to pass on."""
-        return mark_payload(self._time, self._number) if self._has_mark else None
+    def _keep(self, marks: pa.Table) -> None:
+        """Keep marks that came with the rows."""
+        assert self._plan.event_time is not None
+        times = _millis(marks.column(self._plan.event_time))
+        channels = marks.column(CHANNEL).to_pylist() if self._plan.channelled else [0] * len(marks)
+        for channel, time in zip(channels, times, strict=True):
+            said = [one for one in (self._said.get(channel), time) if one is not None]
+            self._said[channel] = max(said, default=None)
+
+    def payloads(self) -> list[bytes]:
+        """The marks, for every partition; none of what has to come from another task."""
+        number = self._number
+        marks = [Mark(time, number, channel) for channel, time in self._said.items()]
+        marks += [Mark(time, number, channel) for channel, time in self._seen.items()]
+        plan = self._plan
+        # After a shuffle of Spark's a task may have none of the marks of the tasks before it.
+        if not marks and not plan.marked and not plan.channelled:
+            marks = [Mark(MIN_TIMESTAMP, number, active=False)]
+        return [mark_payload(mark) for mark in marks]
 
 
-def mark_payload(time: int, number: int) -> bytes:
-    """A mark of an input as bytes."""
-    return _MARK.pack(time, number)
+def highest_times(rows: pa.Table, event_time: str, channelled: bool) -> dict[int, int]:
+    """The highest event time (ms) of each channel that has rows with a time."""
+    if not channelled:
+        time = pc.max(rows.column(event_time))
+        (latest,) = _millis(pa.chunked_array([pa.array([time.as_py()], time.type)]))
+        return {} if latest is None else {0: latest}
+    times = rows.select([CHANNEL, event_time]).group_by(CHANNEL).aggregate([(event_time, "max")])
+    channels = times.column(CHANNEL).to_pylist()
+    latest_times = zip(channels, _millis(times.column(f"{event_time}_max")), strict=True)
+    return {one: time for one, time in latest_times if one is not None and time is not None}
+
+
+def _millis(times: pa.ChunkedArray) -> list[int | None]:
+    if pa.types.is_integer(times.type):
+        return list(times.to_pylist())
+    chunks = [timestamps_ms(chunk, null_value=MIN_TIMESTAMP).tolist() for chunk in times.chunks]
+    return [None if time == MIN_TIMESTAMP else time for chunk in chunks for time in chunk]
+
+
+def mark_payload(mark: Mark) -> bytes:
+    """A mark as bytes."""
+    time = MIN_TIMESTAMP if mark.time is None else mark.time
+    state = _IDLE if mark.time is None else _ACTIVE if mark.active else _SILENT
+    return _MARK.pack(time, mark.number, mark.channel, state)
+
+
+def read_mark(payload: bytes) -> Mark:
+    """The mark of these bytes."""
+    time, number, channel, state = _MARK.unpack(payload)
+    return Mark(None if state == _IDLE else time, number, channel, state == _ACTIVE)
 
 
 def mark_row(payload: bytes, schema: pa.Schema) -> pa.RecordBatch:
-    """A mark as a row of these columns, EVENT_TIME and PHASE."""
-    time, _ = _MARK.unpack(payload)
+    """A mark of an operator as a row of these columns, EVENT_TIME and PHASE."""
     columns = [pa.nulls(1, field.type) for field in schema]
     return pa.record_batch(
-        [*columns, pa.array([time], pa.int64()), pa.array([MARK], pa.int32())],
+        [*columns, pa.array([read_mark(payload).time], pa.int64()), pa.array([MARK], pa.int32())],
         schema=schema.append(pa.field(EVENT_TIME, pa.int64())).append(pa.field(PHASE, pa.int32())),
     )
-
-
-def moved(plan: OperatorPlan, watermarks: Sequence[int], marks: Iterable[bytes]) -> list[int]:
-    """The watermarks of the inputs after these marks; they never go back."""
-    times: tuple[list[int], list[int]] = ([], [])
-    for payload in marks:
-        time, number = _MARK.unpack(payload)
-        times[number - 1].append(time)
-    found = []
-    for one, before, own in zip((plan, plan.second), watermarks, times, strict=True):
-        now = MIN_TIMESTAMP
-        if one is not None and own and one.chained:
-            now = min(own)
-        elif one is not None and own and one.trails_by is not None:
-            highest = max(own)
-            now = highest if highest == MIN_TIMESTAMP else highest - one.trails_by - 1
-        found.append(max(before, now))
-    return found
-
-
-def combined(plan: OperatorPlan, watermarks: Sequence[int]) -> int:
-    """The watermark of an operator: the least of its inputs that have one, as in Flink."""
-    inputs = zip((plan, plan.second), watermarks, strict=True)
-    marked = [time for one, time in inputs if one is not None and one.is_marked]
-    return min(marked, default=MIN_TIMESTAMP)

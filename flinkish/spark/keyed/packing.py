@@ -99,9 +99,10 @@ def packer(
             if packed:  # there may be marks alone
                 yield _packed_rows(packed)
             packed = []
-        if mark is not None and (payload := mark.payload()) is not None:
+        if mark is not None:
             packed += [
                 (slot_of(partition), MARK, part, 0, payload)
+                for payload in mark.payloads()
                 for partition in range(plan.partitions or 0)
             ]
         if packed:

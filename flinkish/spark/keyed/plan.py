@@ -13,6 +13,7 @@ import pyarrow as pa
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import IllegalArgumentError
 from flinkish.common.typeinfo import TypeInformation
+from flinkish.spark.channels import Channel
 from flinkish.spark.elements import ElementReader, field_names_of
 
 if TYPE_CHECKING:  # a worker loads the parts that its own plan has, when it unpickles them
@@ -129,15 +130,15 @@ class OperatorPlan:
     ``schema`` is that of the user's rows; packed batches have the columns KEY (unless the key is
     one of the user's columns, ``key_column``) and EVENT_TIME (when ``timed``) after them.
     ``chained`` rows come from another operator, with its EVENT_TIME and PHASE; ``marked`` ones have
-    marks of the watermark among them, of phase MARK.  ``definition``
-    stands for the query where Spark does not tell its id.  ``second`` is the plan of the second
-    input, where there is one: its rows, keys and event time.  ``input_type`` is the declared type
-    of the elements, None for Rows of ``schema``.
+    marks of the watermark among them, of phase MARK; ``channelled`` ones the column CHANNEL.
+    ``channels`` are what they come from, each with its watermark; none if there is no watermark.
+    ``definition`` stands for the query where Spark does not tell its id.  ``second`` is the plan of
+    the second input, if there is one: its rows, keys and event time.  ``input_type`` is the
+    declared type of the elements, None for Rows of ``schema``.
 
     ``partitions`` is the number of tasks of an operator whose state is versioned by batch, or that
     is ``bounded``: it gets all rows that there are in one pass, and forgets its state; None of one
-    in Spark's store; ``defined_ms`` is when it was defined; its watermark ``trails_by`` so many
-    ms the highest event time of a source, None if that has no watermark.
+    in Spark's store; ``defined_ms`` is when it was defined.
 
     For the checkpoint's settings: whether the user has ``named`` the operator, the shuffle
     partitions that ``max_parallelism`` follows from ``groups_by_default``, and the ``keys`` as
@@ -167,7 +168,8 @@ class OperatorPlan:
     partitions: int | None = None
     bounded: bool = False
     defined_ms: int = 0
-    trails_by: int | None = None
+    channels: tuple[Channel, ...] = ()
+    channelled: bool = False
     marked: bool = False
     definition: str = "batch"
     input_type: TypeInformation | None = None
@@ -219,7 +221,12 @@ class OperatorPlan:
     @property
     def is_marked(self) -> bool:
         """Whether the rows of this input bring marks of a watermark with them."""
-        return self.timed and (self.chained or self.trails_by is not None)
+        return self.timed and any(channel.moves for channel in self.channels)
+
+    @property
+    def inputs(self) -> list[OperatorPlan]:
+        """This plan, and that of the second input if there is one."""
+        return [self] if self.second is None else [self, self.second]
 
     @property
     def has_keys(self) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from flinkish.common.errors import IllegalStateError, UnsupportedOperationError
+from flinkish.spark.channels import Mark
 from flinkish.spark.internals import input_is_whole
 from flinkish.spark.keyed.checkpoint_settings import check_settings
 from flinkish.spark.keyed.group_call import Clock, call_group
@@ -25,7 +26,7 @@ from flinkish.spark.keyed.group_state import (
     open_tables,
     read_head,
 )
-from flinkish.spark.keyed.marks import MARK_TAG, combined, mark_payload, moved
+from flinkish.spark.keyed.marks import MARK_TAG, mark_payload, read_mark
 from flinkish.spark.keyed.operator_run import OperatorRun
 from flinkish.spark.keyed.packing import NULL_KEY_GROUP, SETTINGS_GROUP, Batches
 from flinkish.spark.keyed.placement import group_at
@@ -109,9 +110,11 @@ class _Partition:
     def process(self, payloads: Payloads, marks: list[bytes]) -> Iterator[Result]:
         """Handle rows, move the watermark, fire timers; what each key group holds comes last."""
         plan, state = self._plan, self._state
-        seen = combined(plan, state.watermarks)
-        state.watermarks = moved(plan, state.watermarks, marks)
-        watermark = combined(plan, state.watermarks)
+        progress = state.progress
+        seen = progress.watermark
+        channels = [one.channels if one.timed else () for one in plan.inputs]
+        progress.move(channels, map(read_mark, marks), self._batch.now)
+        watermark = progress.watermark
         clock = Clock(seen, watermark, self._batch.now)
         heads = self._heads()
         check_settings(plan, state.use(SETTINGS_GROUP))
@@ -130,7 +133,8 @@ class _Partition:
         self._end(None)
         yield Result(SETTINGS_GROUP, gauges=self._idle(heads, called))
         if plan.has_watermark:
-            yield Result(SETTINGS_GROUP, MARK, MARK_TAG, mark_payload(watermark, 1))
+            said = None if progress.is_idle else watermark
+            yield Result(SETTINGS_GROUP, MARK, MARK_TAG, mark_payload(Mark(said)))
 
     def _opened(self) -> OperatorRun:
         """The operator, opened for this task, and its states compared with the checkpoint's."""

@@ -1,21 +1,81 @@
-"""Event times that a function of the row assigns."""
+"""Event times and watermarks that users assign to the rows of sources."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, StructField, StructType, TimestampType
 
+from flinkish.common.errors import IllegalArgumentError, UnsupportedOperationError
 from flinkish.common.timestamps import MIN_TIMESTAMP
+from flinkish.common.watermark_strategy import WatermarkStrategy
+from flinkish.spark.channels import CHANNEL, NUMBER_BITS, Channel
 from flinkish.spark.elements import ElementReader
-from flinkish.spark.keyed.plan import EVENT_TIME
-from flinkish.spark.mapped_frame import Batches, MapBatches
+from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, PHASE
+from flinkish.spark.mapped_frame import Batches, MapBatches, MappedFrame
+from flinkish.spark.pickling import check_picklable
+from flinkish.spark.schemas import column_name, event_time_column
+from flinkish.spark.streams.rows import StreamRows
 
-__all__ = ["with_timestamps"]
+__all__ = ["with_event_time"]
 
 
-def with_timestamps(
+def with_event_time(
+    rows: StreamRows, strategy: WatermarkStrategy, column: str | None, partition: str | None
+) -> StreamRows:
+    """The rows with event time, as `DataStream.assign_timestamps_and_watermarks` describes it."""
+    assigner, bound = strategy.timestamp_assigner, strategy.max_out_of_orderness_ms
+    if rows.chained and not rows.is_whole:
+        raise UnsupportedOperationError(
+            "the output of an operator has event time already: that of the element or timer "
+            "it was made for, as in Flink; Spark allows no second watermark in a query"
+        )
+    if (column is None) == (assigner is None):
+        raise IllegalArgumentError(
+            "event time comes from a timestamp column or from the strategy's timestamp "
+            "assigner; give exactly one of them: column='ts', or with_timestamp_assigner(...)"
+        )
+    if partition is not None:
+        partition = column_name(rows.in_columns(), partition)
+    partition = partition or rows.partition
+    channelled = partition is not None and rows.streaming and not rows.is_whole
+    mapped = MappedFrame(rows.without_marks()) if rows.marked else rows.mapped
+    if channelled:
+        hashed = F.xxhash64(F.col(str(partition)))
+        mapped = MappedFrame(mapped.frame.withColumn(CHANNEL, F.shiftleft(hashed, NUMBER_BITS)))
+    if assigner is not None:
+        check_picklable(assigner, "the timestamp assigner")
+        kept = [*rows.schema, *([StructField(CHANNEL, LongType())] if channelled else [])]
+        names = [one.name for one in kept]
+        assign = _with_timestamps(assigner.extract_timestamp, names, rows.reader())
+        mapped = mapped.map(assign, StructType([*kept, StructField(EVENT_TIME, TimestampType())]))
+        column = EVENT_TIME
+    assert column is not None
+    frame = mapped.frame
+    column = event_time_column(frame, column)
+    if bound is not None and frame.isStreaming:
+        frame = frame.withWatermark(column, f"{bound} milliseconds")
+    if rows.chained:  # as the outputs of operators have it
+        time = F.unix_millis(F.col(column).cast("timestamp")).alias(EVENT_TIME)
+        phase = F.lit(AFTER_WATERMARK).alias(PHASE)
+        frame, column = frame.select(*rows.columns, time, phase), EVENT_TIME
+    channel = Channel(bound, strategy.idleness_ms, rows.ends)
+    return replace(
+        rows,
+        mapped=MappedFrame(frame),
+        event_time=column,
+        watermark=None if bound is None else f"trails the latest row by {bound} ms",
+        channels=(channel,) if channel.moves else (),
+        channelled=channelled,
+        marked=False,
+    )
+
+
+def _with_timestamps(
     extract: Callable[[Any, int], int],
     columns: Sequence[str],
     read: Callable[[pa.RecordBatch], ElementReader],

@@ -14,13 +14,16 @@ from flinkish.functions import AsyncRetryStrategy
 from flinkish.spark.calls.build import call_rows, name_of
 from flinkish.spark.calls.maker import MakeOperator
 from flinkish.spark.calls.stamps import Stamped
-from flinkish.spark.keyed.plan import EVENT_TIME, MARK, PHASE
+from flinkish.spark.channels import CHANNEL
+from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, MARK, PHASE
 from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.streams.data_stream import DataStream
 from flinkish.spark.streams.rows import Output, StreamRows
 from flinkish.spark.tasks.run_task import Schema
 
 __all__ = ["AsyncDataStream"]
+
+_OWN = (EVENT_TIME, PHASE, CHANNEL)
 
 
 class AsyncDataStream:
@@ -128,29 +131,49 @@ def _wait(
         input_type=rows.kind,
         stamped=stamped,
     ).to_df()
-    passes = rows.marked and rows.chained
-    if passes:  # of a micro-batch; no result is later than the marks that are packed after all
-        frame = frame.union(_marks(rows, frame))
+    # Of a micro-batch; no result is later than the marks that are packed after all.
+    passes = rows.within is not None and (rows.channelled or (rows.marked and rows.chained))
+    if passes:
+        frame = (
+            frame.union(_marks(rows, frame)) if not rows.channelled else _channelled(rows, frame)
+        )
     return DataStream._of(
         replace(
             rows,
             mapped=MappedFrame(frame),
             kind=output.kind,
-            columns=tuple(name for name in frame.columns if name not in (EVENT_TIME, PHASE)),
+            columns=tuple(name for name in frame.columns if name not in _OWN),
             event_time=None if stamped is None else EVENT_TIME,
             calls=number,
             marked=passes,
+            channels=() if rows.channelled and not passes else rows.channels,
+            channelled=rows.channelled and passes,
+            partition=None,
         )
     )
+
+
+def _channelled(rows: StreamRows, results: DataFrame) -> DataFrame:
+    """Results with phase and channel, and the marks of all channels of the rows."""
+    phase = F.col(PHASE) if rows.chained else F.lit(AFTER_WATERMARK)
+    none = F.lit(None).cast("bigint")
+    results = results.withColumn(PHASE, phase).withColumn(CHANNEL, none)
+    time = F.max(str(rows.event_time)).alias(EVENT_TIME)
+    found = rows.without_marks().where(F.col(CHANNEL).isNotNull()).groupBy(CHANNEL).agg(time)
+    marks = found.withColumn(PHASE, F.lit(MARK))
+    if rows.marked:
+        marks = marks.unionByName(_marks(rows, marks))
+    return results.unionByName(marks, allowMissingColumns=True)
 
 
 def _marks(rows: StreamRows, like: DataFrame) -> DataFrame:
     """The marks of the watermark among rows, in columns like those of a DataFrame."""
     marks = rows.apart().frame.where(F.col(PHASE) == MARK)
-    own = (EVENT_TIME, PHASE)
     return marks.select(
         *(
-            (F.col(one.name) if one.name in own else F.lit(None)).cast(one.dataType).alias(one.name)
+            (F.col(one.name) if one.name in _OWN else F.lit(None))
+            .cast(one.dataType)
+            .alias(one.name)
             for one in like.schema
         )
     )

@@ -7,15 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
-from pyspark.sql.types import StructField, StructType, TimestampType
+from pyspark.sql.types import StructType
 
 from flinkish.common.ddl import type_from_ddl
 from flinkish.common.errors import (
     ArgumentTypeError,
-    IllegalArgumentError,
-    UnsupportedOperationError,
 )
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
@@ -23,12 +20,17 @@ from flinkish.common.watermark_strategy import WatermarkStrategy
 from flinkish.functions import KeyedProcessFunction
 from flinkish.operators.definition import function_name
 from flinkish.operators.process_definitions import ProcessDefinition
-from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, MAIN, PHASE, OperatorPlan
+from flinkish.spark.channels import OF_OPERATOR
+from flinkish.spark.keyed.plan import EVENT_TIME, MAIN, OperatorPlan
 from flinkish.spark.keyed.strategies import ByRows
 from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.pickling import check_picklable
-from flinkish.spark.schemas import check_names, check_type, event_time_column, output_schema
-from flinkish.spark.streams.assigned_times import with_timestamps
+from flinkish.spark.schemas import (
+    check_names,
+    check_type,
+    output_schema,
+)
+from flinkish.spark.streams.assigned_times import with_event_time
 from flinkish.spark.streams.broadcast import BroadcastConnectedStream, BroadcastStream, connect
 from flinkish.spark.streams.chosen_keys import chosen_keys, no_key
 from flinkish.spark.streams.connected import ConnectedStreams, IntervalJoin, KeyedConnectedStreams
@@ -87,7 +89,11 @@ class DataStream(ElementWise, Explained, PortingHints):
         return type_from_ddl(self._rows.schema.simpleString()) if kind is None else kind
 
     def assign_timestamps_and_watermarks(
-        self, watermark_strategy: WatermarkStrategy, *, column: str | None = None
+        self,
+        watermark_strategy: WatermarkStrategy,
+        *,
+        column: str | None = None,
+        partition: str | None = None,
     ) -> DataStream:
         """The stream with event time: from a timestamp column, or from the strategy's assigner.
 
@@ -95,51 +101,16 @@ class DataStream(ElementWise, Explained, PortingHints):
         before it.  It is one millisecond less than Spark shows, since Flink's watermark t says
         that nothing at t follows.  Late rows are not dropped; functions see them, as in Flink.
 
+        Operators whose state is versioned by batch have watermarks of their own: one a stream that
+        was given a strategy, or one for each value of the column ``partition`` that has had rows,
+        such as Kafka's.  The least counts, of those that are not idle.
+
         Raises UnknownColumnError, TimestampError for a column of another type, and
         IllegalArgumentError when column and assigner are both given, or neither;
         UnsupportedOperationError after an operator of a streaming DataFrame, whose outputs have
         timestamps and a watermark already: Spark knows one watermark a source.
         """
-        if self._rows.chained and not self._rows.is_whole:
-            raise UnsupportedOperationError(
-                "the output of an operator has event time already: that of the element or timer "
-                "it was made for, as in Flink; Spark allows no second watermark in a query"
-            )
-        assigner = watermark_strategy.timestamp_assigner
-        if (column is None) == (assigner is None):
-            raise IllegalArgumentError(
-                "event time comes from a timestamp column or from the strategy's timestamp "
-                "assigner; give exactly one of them: column='ts', or with_timestamp_assigner(...)"
-            )
-        mapped = MappedFrame(self._rows.without_marks()) if self._rows.marked else self._rows.mapped
-        if assigner is not None:
-            check_picklable(assigner, "the timestamp assigner")
-            rows = self._rows
-            schema = StructType([*rows.schema, StructField(EVENT_TIME, TimestampType())])
-            assign = with_timestamps(assigner.extract_timestamp, rows.columns, rows.reader())
-            mapped = mapped.map(assign, schema)
-            column = EVENT_TIME
-        assert column is not None
-        frame = mapped.frame
-        column = event_time_column(frame, column)
-        bound = watermark_strategy.max_out_of_orderness_ms
-        if bound is not None and frame.isStreaming:
-            frame = frame.withWatermark(column, f"{bound} milliseconds")
-        watermark = None if bound is None else f"trails the latest row by {bound} ms"
-        if self._rows.chained:  # as the outputs of operators have it
-            time = F.unix_millis(F.col(column).cast("timestamp")).alias(EVENT_TIME)
-            phase = F.lit(AFTER_WATERMARK).alias(PHASE)
-            frame, column = frame.select(*self._rows.columns, time, phase), EVENT_TIME
-        return self._of(
-            replace(
-                self._rows,
-                mapped=MappedFrame(frame),
-                event_time=column,
-                watermark=watermark,
-                trails_by=bound,
-                marked=False,
-            )
-        )
+        return self._of(with_event_time(self._rows, watermark_strategy, column, partition))
 
     def key_by(
         self,
@@ -320,6 +291,7 @@ class KeyedStream(KeyedFunctions, PortingHints):
             EVENT_TIME,
             operators=1 + max(one.operators for one in rows),
             watermark=watermark,
+            channels=(OF_OPERATOR,) if plan.is_versioned else (),
             marked=plan.is_versioned,
             watermark_lost=plan.loses_watermark,
             paths=paths,

@@ -20,6 +20,7 @@ from flinkish.spark.calls.stamps import Stamped
 from flinkish.spark.chains.plan import ChainPlan
 from flinkish.spark.chains.run import chain_function
 from flinkish.spark.chains.steps import Method, Step
+from flinkish.spark.channels import CHANNEL
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.keyed.plan import EVENT_TIME, PHASE
 from flinkish.spark.pickling import check_picklable
@@ -126,6 +127,7 @@ def _chained(
     if source.event_time is not None:
         stamped = Stamped(source.event_time, chained=source.chained)
     from_source = not (source.is_whole or source.chained or source.marked)
+    moves = any(channel.moves for channel in source.channels)
     plan = ChainPlan(
         steps=steps,
         columns=source.columns,
@@ -136,7 +138,8 @@ def _chained(
         tag=tag,
         stamped=stamped,
         marked=source.marked,
-        makes_marks=from_source and source.trails_by is not None,
+        makes_marks=source.channelled or (from_source and moves),
+        channelled=source.channelled,
     )
     marked = source.marked or plan.makes_marks
     fields = [
@@ -147,6 +150,8 @@ def _chained(
         fields.append(StructField(EVENT_TIME, LongType() if stamped.chained else TimestampType()))
     if plan.phased:
         fields.append(StructField(PHASE, IntegerType()))
+    if plan.channelled:
+        fields.append(StructField(CHANNEL, LongType()))
     return replace(
         source,
         mapped=source.mapped.map(chain_function(plan), StructType(fields)),
@@ -154,4 +159,5 @@ def _chained(
         kind=output.kind,
         event_time=None if stamped is None else EVENT_TIME,
         marked=marked,
+        partition=None,
     )

@@ -139,15 +139,10 @@ def plan_settings(
             "watermark of one does not reach the other: give both the same "
             "StateSettings(backend=...)"
         )
-    if versioned and rows.united:
+    if versioned and rows.watermark is not None and not rows.channels:
         raise UnsupportedOperationError(
-            "state that is versioned by batch has one watermark a source, and these rows are of "
-            "several that were united: "
-            + (
-                "leave StateSettings(backend='versioned') out"
-                if within is None
-                else "let one source give all of them, or call union after a keyed operator on each"
-            )
+            "the watermarks of streams that were united are lost after asynchronous calls: make "
+            "the calls before union, or leave StateSettings(backend='versioned') out"
         )
     name = options.uid or f"{kind}-{rows.operators + 1}"
     spark = rows.spark
@@ -181,7 +176,8 @@ def plan_settings(
         "partitions": rows.partitions if versioned or bounded else None,
         "bounded": bounded,
         "defined_ms": time.time_ns() // 1_000_000 if within is None else within.defined_ms,
-        "trails_by": rows.trails_by,
+        "channels": rows.channels,
+        "channelled": rows.channelled,
         "control_plane": handle_of(options.control_plane),
         "definition": secrets.token_hex(16) if within is None else within.definition_of(name),
     }

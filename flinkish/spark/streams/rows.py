@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType
 
 from flinkish.common.errors import UnsupportedOperationError
 from flinkish.common.typeinfo import PickledBytesTypeInfo, TypeInformation
+from flinkish.spark.channels import Channel
 from flinkish.spark.elements import ElementReader
 from flinkish.spark.keyed.plan import MARK, PHASE
 from flinkish.spark.mapped_frame import MappedFrame
@@ -52,9 +53,11 @@ class StreamRows:
     that an operator made have EVENT_TIME and PHASE besides, and if they are ``marked`` there are
     marks of the watermark among them (`flinkish.spark.keyed.marks`).
     ``operators`` and ``calls`` count the keyed operators before, and the calls after the last of
-    them.  ``watermark`` is the rule of the watermark in words: of rows from a source it
-    ``trails_by`` so many ms the latest.  ``united`` rows are
-    of several sources, ``watermark_lost`` says that Spark passes no watermark on.
+    them.  ``watermark`` is the rule of the watermark in words.  ``channels`` are what the rows come
+    from, each with its watermark; if they are ``channelled`` the column CHANNEL says of a row, or
+    of a mark, of which it is.  ``watermark_lost`` says that Spark passes no watermark on.  Rows of
+    a source that ``ends`` are all in the first micro-batch; ``partition`` is the column that names
+    the partition of the source.
     ``paths`` has for each operator before how it runs, and its details; ``names`` their names, and
     what tells two of one name apart.  ``within`` is the pass of a program that has these rows; then
     they lie in a batch DataFrame, and operators see a stream all the same.
@@ -67,9 +70,11 @@ class StreamRows:
     operators: int = 0
     calls: int = 0
     watermark: str | None = None
-    trails_by: int | None = None
+    channels: tuple[Channel, ...] = ()
+    channelled: bool = False
     marked: bool = False
-    united: bool = False
+    ends: bool = False
+    partition: str | None = None
     watermark_lost: bool = False
     paths: Mapping[str, list[str]] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from flinkish.common.errors import (
     TimestampError,
     UnsupportedOperationError,
 )
+from flinkish.spark.channels import CHANNEL, Channel
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, MARK, PHASE
 from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.streams.options import merged_names
@@ -37,15 +38,18 @@ def united(rows: Sequence[StreamRows]) -> StreamRows:
             "some of these streams have event time and some have none: call "
             "assign_timestamps_and_watermarks on all of them, or after union"
         )
-    marked = first.chained and first.marked
+    marked = any(one.marked for one in rows)
     # Rows without event time are among others as those are that an operator made of such.
     chained = mixed or any(one.chained for one in rows)
     timed = any(one.event_time is not None for one in rows)
-    form = _Form(first.columns, timed, chained, marked)
-    frame = form.of(first)
+    channelled = first.streaming and not first.is_whole and timed
+    form = _Form(first.columns, timed, chained, marked, channelled)
+    frame = form.of(first, 0)
+    channels = first.channels or (Channel(),)
     for other in rows[1:]:
         apart = replace(other, mapped=other.apart())
-        frame = frame.union(form.of(apart))
+        frame = frame.union(form.of(apart, len(channels)))
+        channels += other.channels or (Channel(),)
     return replace(
         first,
         mapped=MappedFrame(frame),
@@ -53,9 +57,11 @@ def united(rows: Sequence[StreamRows]) -> StreamRows:
         operators=max(int(chained), *(one.operators for one in rows)),
         calls=max(one.calls for one in rows),
         watermark="; ".join(dict.fromkeys(one.watermark for one in rows if one.watermark)) or None,
-        trails_by=first.trails_by,
+        channels=channels if channelled else (),
+        channelled=channelled,
         marked=marked,
-        united=not chained,
+        ends=False,
+        partition=None,
         watermark_lost=any(one.watermark_lost for one in rows),
         paths={path: details for one in rows for path, details in one.paths.items()},
         names=merged_names(rows),
@@ -80,12 +86,15 @@ def _check(first: StreamRows, other: StreamRows) -> None:
             "one of these is a streaming DataFrame and another a batch one; read all as streams, "
             "or all as batches"
         )
-    chained = first.chained != other.chained
-    if not first.is_whole and (chained or (first.chained and first.marked != other.marked)):
+    versioned = {one.marked for one in (first, other) if one.chained}
+    if not first.is_whole and (
+        len(versioned) > 1 or (first.chained != other.chained and False in versioned)
+    ):
         raise UnsupportedOperationError(
-            "the outputs of keyed operators have their order within a micro-batch, which rows of a "
-            "source, or of an operator with another backend, do not have: unite the streams before "
-            "these operators, or after operators of one backend"
+            "the outputs of keyed operators in Spark's state store have their order within a "
+            "micro-batch, which rows of a source, or of an operator with another backend, do not "
+            "have: unite the streams before these operators, or give all of them "
+            "StateSettings(backend='versioned')"
         )
 
 
@@ -97,20 +106,28 @@ class _Form:
     timed: bool
     chained: bool
     marked: bool
+    channelled: bool
 
-    def of(self, rows: StreamRows) -> DataFrame:
-        """Rows by these names, with event time and phase as others have them."""
+    def of(self, rows: StreamRows, number: int) -> DataFrame:
+        """Rows by these names, with time, phase and channel; ``number`` is that of the first."""
         frame = rows.mapped.frame
-        if rows.marked and not self.marked:
-            frame = frame.where(F.col(PHASE) != MARK)
         named = zip(rows.columns, self.names, strict=True)
         columns = [F.col(own).alias(name) for own, name in named]
         if self.timed or self.chained:
             columns.append(self._time(rows).alias(EVENT_TIME))
-        if self.chained:
-            phase = F.col(PHASE) if rows.chained else F.lit(AFTER_WATERMARK)
-            columns.append(phase.alias(PHASE))
+        if self.chained or self.marked:
+            phased = rows.chained or rows.marked
+            columns.append((F.col(PHASE) if phased else F.lit(AFTER_WATERMARK)).alias(PHASE))
+        if self.channelled:
+            columns.append(self._channel(rows, number).alias(CHANNEL))
         return frame.select(*columns)
+
+    def _channel(self, rows: StreamRows, number: int) -> Column:
+        """The channel of a source's row or of a mark; null of rows whose marks say all."""
+        if rows.channelled:
+            return F.col(CHANNEL) + F.lit(number)
+        own = F.lit(number).cast("bigint")
+        return F.when(F.col(PHASE) == MARK, own) if rows.marked else own
 
     def _time(self, rows: StreamRows) -> Column:
         if rows.event_time is None:

@@ -13,6 +13,8 @@ from typing import Any
 import msgspec
 
 from flinkish._core.values.codec import CorruptFrame, seal, unseal
+from flinkish.common.timestamps import MIN_TIMESTAMP
+from flinkish.spark.channels import Progress, Seen
 
 __all__ = ["Group", "Manifest", "Piece", "read_manifest", "write_manifest"]
 
@@ -46,8 +48,10 @@ class Group(msgspec.Struct, array_like=True):
 class Manifest(msgspec.Struct, array_like=True):
     """The state of a partition as of a version.
 
-    ``watermarks`` are those of the inputs (ms); ``files`` the paths of the files with pieces, and
-    their sizes.  ``parent`` is the path of the file that the batch began with, which nothing reads.
+    ``watermarks`` are those of the inputs (ms), ``watermark`` that of the operator, ``channels``
+    what the inputs have of theirs: the last two are not in files of the first versions.  ``files``
+    are the paths of the files with pieces, and their sizes.  ``parent`` is the path of the file
+    that the batch began with, which nothing reads.
     """
 
     version: int
@@ -55,6 +59,18 @@ class Manifest(msgspec.Struct, array_like=True):
     watermarks: list[int]
     files: list[tuple[str, int]]
     groups: dict[int, Group]
+    watermark: int | None = None
+    channels: list[dict[int, Seen]] = msgspec.field(default_factory=lambda: [{}, {}])
+
+    @property
+    def progress(self) -> Progress:
+        """How far the operator had come."""
+        before = self.watermark
+        if before is None:
+            before = min(
+                (time for time in self.watermarks if time > MIN_TIMESTAMP), default=MIN_TIMESTAMP
+            )
+        return Progress(before, list(self.watermarks), self.channels)
 
 
 _encode = msgspec.msgpack.Encoder().encode

@@ -14,7 +14,7 @@ from flinkish.common.errors import (
     IncompatibleStateError,
 )
 from flinkish.common.formats import newer_format
-from flinkish.common.timestamps import MIN_TIMESTAMP
+from flinkish.spark.channels import Progress
 from flinkish.spark.versions.batch import Batch
 from flinkish.spark.versions.directory import VersionDirectory, VersionWriter
 from flinkish.spark.versions.manifest import (
@@ -50,7 +50,7 @@ class PartitionState:
         self._open: dict[int, Any] = {}
         self._files: list[tuple[str, int]] = []
         self.groups: dict[int, Group] = {}
-        self.watermarks = held[0].watermarks if held else [MIN_TIMESTAMP, MIN_TIMESTAMP]
+        self.progress = held[0].progress if held else Progress()
         for manifest in held:
             self._take(manifest)
         self._mine = len(self._files)  # the number of the file that is written
@@ -147,9 +147,11 @@ class PartitionState:
         manifest = Manifest(
             self._name.version,
             self._parent,
-            self.watermarks,
+            self.progress.watermarks,
             [files[number] for number in used],
             groups,
+            self.progress.watermark,
+            self.progress.channels,
         )
         self._writer.write(write_manifest(manifest))
         self._writer.finish()

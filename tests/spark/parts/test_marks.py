@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.spark import internals
-from flinkish.spark.keyed.marks import MarkMaker, combined, mark_payload, mark_row, moved
+from flinkish.spark.channels import CHANNEL, OF_OPERATOR, Channel, Mark, Progress
+from flinkish.spark.keyed.marks import MarkMaker, mark_payload, mark_row, read_mark
 from flinkish.spark.keyed.packing import packer
 from flinkish.spark.keyed.placement import group_at
 from flinkish.spark.keyed.plan import EVENT_TIME, MARK, PHASE, OperatorPlan
@@ -25,7 +26,9 @@ TIMES = st.integers(-(10**12), 10**12)
 
 
 def operator(**changes: Any) -> OperatorPlan:
-    return plan(None, OUT, Path("nowhere"), **({"partitions": 3, "trails_by": 100} | changes))
+    return plan(
+        None, OUT, Path("nowhere"), **({"partitions": 3, "channels": (Channel(100),)} | changes)
+    )
 
 
 def rows(*times_ms: int) -> pa.RecordBatch:
@@ -43,10 +46,12 @@ def sent(made: OperatorPlan, *batches: pa.RecordBatch) -> list[tuple[int, bytes]
 
 def test_a_task_sends_its_highest_time_to_every_partition() -> None:
     made = operator()
-    assert sent(made, rows(5, 30, 20), rows(7)) == [(at, mark_payload(30, 1)) for at in range(3)]
-    assert sent(made) == [(at, mark_payload(NEVER, 1)) for at in range(3)]
-    timeless = operator(event_time=None, trails_by=None)
-    assert {payload for _, payload in sent(timeless, rows(5))} == {mark_payload(NEVER, 1)}
+    assert sent(made, rows(5, 30, 20), rows(7)) == [(at, mark_payload(Mark(30))) for at in range(3)]
+    assert sent(made) == [(at, mark_payload(Mark(NEVER, active=False))) for at in range(3)]
+    timeless = operator(event_time=None, channels=())
+    assert {payload for _, payload in sent(timeless, rows(5))} == {
+        mark_payload(Mark(NEVER, active=False))
+    }
 
 
 def test_a_task_that_got_no_mark_sends_none() -> None:
@@ -62,13 +67,13 @@ def test_a_task_that_got_no_mark_sends_none() -> None:
 
 def test_a_task_whose_rows_are_marks_alone_passes_the_mark_on() -> None:
     made = operator(chained=True, marked=True, event_time=EVENT_TIME)
-    mark = mark_row(mark_payload(41, 1), SCHEMA)
-    assert {payload for _, payload in sent(made, mark)} == {mark_payload(41, 1)}
+    mark = mark_row(mark_payload(Mark(41)), SCHEMA)
+    assert {payload for _, payload in sent(made, mark)} == {mark_payload(Mark(41))}
 
 
 def test_a_mark_goes_through_as_a_row() -> None:
     made = operator(chained=True, marked=True, event_time=EVENT_TIME)
-    mark = mark_row(mark_payload(41, 1), SCHEMA)
+    mark = mark_row(mark_payload(Mark(41)), SCHEMA)
     assert mark.column(PHASE).to_pylist() == [MARK]
     row = (
         rows(99)
@@ -78,42 +83,76 @@ def test_a_mark_goes_through_as_a_row() -> None:
     maker = MarkMaker(made, 2)
     left = maker.take(pa.Table.from_batches([row, mark.cast(row.schema)]))
     assert left.num_rows == 1
-    assert maker.payload() == mark_payload(41, 2), "rows say nothing of time between operators"
+    assert maker.payloads() == [mark_payload(Mark(41, 2))], (
+        "rows say nothing of time between operators"
+    )
+
+
+def moved(made: OperatorPlan, before: int, *marks: Mark) -> Progress:
+    """Where an operator comes to from a watermark by marks."""
+    progress = Progress(before, [before, NEVER])
+    channels = [one.channels if one.timed else () for one in made.inputs]
+    progress.move(channels, [read_mark(mark_payload(mark)) for mark in marks], 0)
+    return progress
 
 
 @given(st.lists(TIMES, min_size=1), TIMES)
 def test_a_source_moves_to_the_highest_time_less_what_it_trails_by(
     times: list[int], before: int
 ) -> None:
-    made = operator()
-    found = moved(made, [before, NEVER], [mark_payload(time, 1) for time in times])
-    assert found == [max(before, max(times) - 101), NEVER]
-    assert combined(made, found) == found[0]
+    found = moved(operator(), before, *map(Mark, times))
+    assert found.watermark == max(before, max(times) - 101)
 
 
 @given(st.lists(TIMES, min_size=1), TIMES)
 def test_after_an_operator_it_is_the_least_of_its_tasks(times: list[int], before: int) -> None:
-    made = operator(chained=True, trails_by=None)
-    marks = [mark_payload(time, 1) for time in times]
-    assert moved(made, [before, NEVER], marks) == [max(before, min(times)), NEVER]
+    made = operator(chained=True, channels=(OF_OPERATOR,))
+    assert moved(made, before, *map(Mark, times)).watermark == max(before, min(times))
 
 
 def test_two_inputs() -> None:
     """The lower of both; one without event time does not hold the other back."""
-    both = operator(second=operator(trails_by=0))
-    marks = [mark_payload(1000, 1), mark_payload(500, 2), mark_payload(700, 2)]
-    found = moved(both, [NEVER, NEVER], marks)
-    assert found == [899, 699]
-    assert combined(both, found) == 699
-    assert combined(both, moved(both, [NEVER, NEVER], marks[:1])) == NEVER
-    timeless = operator(second=operator(event_time=None, trails_by=None))
-    assert combined(timeless, moved(timeless, [NEVER, NEVER], marks)) == 899
+    both = operator(second=operator(channels=(Channel(0),)))
+    marks = [Mark(1000), Mark(500, 2), Mark(700, 2)]
+    found = moved(both, NEVER, *marks)
+    assert (found.watermarks, found.watermark) == ([899, 699], 699)
+    assert moved(both, NEVER, *marks[:1]).watermark == NEVER
+    timeless = operator(second=operator(event_time=None, channels=()))
+    assert moved(timeless, NEVER, *marks).watermark == 899
 
 
 def test_no_rows_move_nothing() -> None:
-    made = operator()
-    assert moved(made, [7, NEVER], []) == [7, NEVER]
-    assert moved(made, [7, NEVER], [mark_payload(NEVER, 1)] * 3) == [7, NEVER]
+    assert moved(operator(), 7).watermark == 7
+    assert moved(operator(), 7, *[Mark(NEVER, active=False)] * 3).watermark == 7
+
+
+def channelled(batch: pa.RecordBatch, *channels: int | None) -> pa.RecordBatch:
+    return batch.append_column(CHANNEL, pa.array(channels, pa.int64()))
+
+
+def marks_of(maker: MarkMaker) -> list[Mark]:
+    return sorted((read_mark(one) for one in maker.payloads()), key=lambda mark: mark.channel)
+
+
+def test_a_task_sends_a_mark_for_each_channel_of_its_rows() -> None:
+    maker = MarkMaker(operator(channelled=True, channels=(Channel(0), Channel(0))), 1)
+    maker.take(pa.Table.from_batches([channelled(rows(5, 30, 0), 0, 1 << 16, 1)]))
+    maker.take(pa.Table.from_batches([channelled(rows(4, 31), 0, 1 << 16)]))
+    assert marks_of(maker) == [Mark(5, 1, 0), Mark(0, 1, 1), Mark(31, 1, 1 << 16)]
+    assert MarkMaker(operator(channelled=True), 1).payloads() == [], "others have the marks"
+
+
+def test_marks_of_operators_and_rows_of_sources_come_in_one_stream() -> None:
+    """Rows without a channel are those whose marks say all."""
+    made = operator(
+        chained=True, marked=True, channelled=True, event_time=EVENT_TIME, channels=(OF_OPERATOR,)
+    )
+    batch = channelled(rows(1, 1, 1, 1), None, 0, 1, 2)
+    batch = batch.append_column(EVENT_TIME, pa.array([99, 41, 77, None]))
+    batch = batch.append_column(PHASE, pa.array([1, MARK, 1, MARK], pa.int32()))
+    maker = MarkMaker(made, 2)
+    assert maker.take(pa.Table.from_batches([batch])).num_rows == 2
+    assert marks_of(maker) == [Mark(41, 2, 0), Mark(77, 2, 1), Mark(None, 2, 2, active=False)]
 
 
 @pytest.mark.parametrize(("rest", "whole"), [(b"", False), (b"\xff\xff\xff\xfc", True)])

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from flinkish._core.values.codec import pack_groups
 from flinkish.operators.key_columns import normalized_column
+from flinkish.spark.channels import CHANNEL
 from flinkish.spark.keyed.columns.plan import PANE_BEGIN, RECORD, vector_of
 from flinkish.spark.keyed.packing import (
     NULL_KEY_GROUP,
@@ -51,6 +52,8 @@ def unread_columns(columns: Sequence[str], plan: OperatorPlan) -> list[str]:
     read = {*plan.schema.names, *plan.key_columns, plan.event_time}
     if plan.chained or plan.marked:
         read |= {EVENT_TIME, PHASE}
+    if plan.channelled:
+        read.add(CHANNEL)
     return [name for name in columns if name not in read]
 
 

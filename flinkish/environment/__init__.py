@@ -18,7 +18,8 @@ if TYPE_CHECKING:
         ConnectedStreams,
     )
     from flinkish.environment.connectors.base import DeliveryGuarantee, Sink, Source
-    from flinkish.environment.connectors.files import FileSink, FileSource
+    from flinkish.environment.connectors.file_sinks import FileSink
+    from flinkish.environment.connectors.files import FileSource
     from flinkish.environment.connectors.formats import (
         CsvRowDeserializationSchema,
         CsvRowSerializationSchema,
@@ -59,10 +60,8 @@ else:
                 "Sink",
                 "Source",
             ),
-            "flinkish.environment.connectors.files": (
-                "FileSink",
-                "FileSource",
-            ),
+            "flinkish.environment.connectors.file_sinks": ("FileSink",),
+            "flinkish.environment.connectors.files": ("FileSource",),
             "flinkish.environment.connectors.formats": (
                 "CsvRowDeserializationSchema",
                 "CsvRowSerializationSchema",

@@ -23,6 +23,7 @@ IMPORTS = {
     "common.job_execution_result": "JobExecutionResult",
     "common.job_id": "JobID",
     "common.job_status": "JobStatus",
+    "common.io": "InputFormat",
     "common.serialization": "DeserializationSchema Encoder SerializationSchema SimpleStringSchema",
     "common.time": "Duration Instant Time",
     "common.typeinfo": "TypeInformation Types RowTypeInfo TupleTypeInfo BasicTypeInfo",
@@ -46,14 +47,27 @@ IMPORTS = {
     "datastream.checkpointing_mode": "CheckpointingMode",
     "datastream.connectors": "DeliveryGuarantee Sink Source",
     "datastream.connectors.file_system": (
-        "FileSink FileSource OutputFileConfig RollingPolicy StreamFormat"
+        "BucketAssigner BulkFormat FileCompactStrategy FileCompactor FileEnumeratorProvider "
+        "FileSink FileSource FileSourceBuilder FileSplitAssignerProvider OutputFileConfig "
+        "RollingPolicy StreamFormat"
     ),
     "datastream.connectors.kafka": (
         "KafkaOffsetsInitializer KafkaRecordSerializationSchema KafkaSink KafkaSource "
         "KafkaTopicPartition"
     ),
     "datastream.connectors.number_seq": "NumberSequenceSource",
-    "datastream.formats.csv": "CsvRowDeserializationSchema CsvRowSerializationSchema",
+    "datastream.formats.avro": (
+        "AvroBulkWriters AvroInputFormat AvroRowDeserializationSchema "
+        "AvroRowSerializationSchema AvroSchema GenericRecordAvroTypeInfo"
+    ),
+    "datastream.formats.csv": (
+        "CsvBulkWriters CsvReaderFormat CsvRowDeserializationSchema CsvRowSerializationSchema "
+        "CsvSchema CsvSchemaBuilder"
+    ),
+    "datastream.formats.orc": "OrcBulkWriters",
+    "datastream.formats.parquet": (
+        "AvroParquetReaders AvroParquetWriters ParquetBulkWriters ParquetColumnarRowInputFormat"
+    ),
     "datastream.formats.json": "JsonRowDeserializationSchema JsonRowSerializationSchema",
     "datastream.data_stream": (
         "BroadcastConnectedStream BroadcastStream CloseableIterator ConnectedStreams DataStream "
@@ -100,6 +114,8 @@ IMPORTS = {
         "Trigger TriggerResult TumblingEventTimeWindows TumblingProcessingTimeWindows Window "
         "WindowAssigner"
     ),
+    "table": "DataTypes",
+    "table.types": "DataType DataTypes NumericType RowField RowType",
     "metrics": "Counter Distribution Meter Metric MetricGroup",
     "metrics.metricbase": "Counter Distribution Meter Metric MetricGroup",
 }

@@ -127,7 +127,7 @@ class CsvRowDeserializationSchema(_RowDeserializationSchema):
             )
 
         def _set(self, option: str, value: str) -> CsvRowDeserializationSchema.Builder:
-            self._options[option] = _quotable(value)
+            self._options[option] = quotable(value)
             return self
 
 
@@ -196,12 +196,12 @@ class CsvRowSerializationSchema(_RowSerializationSchema):
 
         def set_field_delimiter(self, delimiter: str) -> CsvRowSerializationSchema.Builder:
             """Set what is between two values, "," by default."""
-            self._options["sep"] = _quotable(delimiter)
+            self._options["sep"] = quotable(delimiter)
             return self
 
         def set_null_literal(self, null_literal: str) -> CsvRowSerializationSchema.Builder:
             """Set the text that stands for None."""
-            self._options["nullValue"] = _quotable(null_literal)
+            self._options["nullValue"] = quotable(null_literal)
             return self
 
         def build(self) -> CsvRowSerializationSchema:
@@ -218,6 +218,6 @@ def _row_type(kind: TypeInformation | None, what: str) -> RowTypeInfo:
     return kind
 
 
-def _quotable(value: str) -> str:
+def quotable(value: str) -> str:
     """A text for a literal of SQL."""
     return value.replace("\\", "\\\\").replace("'", "\\'")

@@ -21,6 +21,7 @@ from flinkish.common.typeinfo import (
 __all__ = [
     "BulkWriterFactory",
     "RowDataBulkWriterFactory",
+    "alike",
     "check_row_type",
     "in_backticks",
     "shifted",
@@ -78,7 +79,7 @@ class RowDataBulkWriterFactory(BulkWriterFactory):
                 f"elements {len(kind.field_types)}, {kind}: {declare}"
             )
         for field, given in zip(self._row_type.fields, kind.field_types, strict=True):
-            if not _alike(given, field.data_type.type_info):
+            if not alike(given, field.data_type.type_info):
                 raise ArgumentTypeError(
                     f"the field {field.name} of the files is {field.data_type}, and of the "
                     f"elements {given}: {declare}"
@@ -143,25 +144,25 @@ def shifted(kind: TypeInformation, value: str, function: str) -> str:
     return f"{function}({value}, current_timezone())"
 
 
-def _alike(given: TypeInformation, wanted: TypeInformation) -> bool:
+def alike(given: TypeInformation, wanted: TypeInformation) -> bool:
     """Whether values fit columns, whatever the names of fields and the digits of decimals."""
     if isinstance(wanted, RowTypeInfo):
         return (
             isinstance(given, (RowTypeInfo, TupleTypeInfo))
             and len(given.field_types) == len(wanted.field_types)
-            and all(map(_alike, given.field_types, wanted.field_types))
+            and all(map(alike, given.field_types, wanted.field_types))
         )
     if isinstance(wanted, MapTypeInfo):
         return (
             isinstance(given, MapTypeInfo)
-            and _alike(given.key_type_info, wanted.key_type_info)
-            and _alike(given.value_type_info, wanted.value_type_info)
+            and alike(given.key_type_info, wanted.key_type_info)
+            and alike(given.value_type_info, wanted.value_type_info)
         )
     if isinstance(wanted, _ElementsTypeInfo) and wanted.to_ddl() != "binary":
         return (
             isinstance(given, _ElementsTypeInfo)
             and given.to_ddl() != "binary"
-            and _alike(given.elem_type, wanted.elem_type)
+            and alike(given.elem_type, wanted.elem_type)
         )
     return _DECIMAL.sub("decimal", given.to_ddl()) == _DECIMAL.sub("decimal", wanted.to_ddl())
 

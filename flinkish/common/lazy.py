@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
-__all__ = ["lazy_names"]
+__all__ = ["lazy_names", "refused_names"]
 
 
 def lazy_names(
@@ -42,3 +42,18 @@ def lazy_names(
         return sorted({*bound, *homes})
 
     return __getattr__, __dir__
+
+
+def refused_names(module: str, names: str, why: str) -> Callable[[str], Any]:
+    """``__getattr__`` of a module in whose place PyFlink has these names, which are not here.
+
+    An import of one fails with an ImportError that says why, and what to take.
+    """
+    refused = frozenset(names.split())
+
+    def __getattr__(name: str) -> Any:
+        if name in refused:
+            raise ImportError(f"{name} is not in flinkish: {why}", name=module)
+        raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
+
+    return __getattr__

@@ -1,5 +1,6 @@
 """PyFlink's module of sources and sinks of files."""
 
+from flinkish.common.lazy import refused_names
 from flinkish.environment.connectors.file_sinks import (
     BucketAssigner,
     FileCompactor,
@@ -15,6 +16,10 @@ from flinkish.environment.connectors.files import (
     FileSourceBuilder,
     FileSplitAssignerProvider,
     StreamFormat,
+)
+
+__getattr__ = refused_names(
+    __name__, "StreamingFileSink", "Flink has deprecated it: take FileSink, and sink_to(...)"
 )
 
 __all__ = [

@@ -15,8 +15,8 @@ from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
 from flinkish.common.io import InputFormat
 from flinkish.common.serialization import DeserializationSchema, SerializationSchema
 from flinkish.common.typeinfo import RowTypeInfo, TypeInformation
+from flinkish.environment.connectors.csv_cells import quotable
 from flinkish.environment.connectors.files import FileSource, Reading, StreamFormat
-from flinkish.environment.connectors.formats import quotable
 
 if TYPE_CHECKING:
     from flinkish.spark.jobs.inputs import Input
@@ -120,7 +120,7 @@ class AvroRowDeserializationSchema(DeserializationSchema):
         return self._kind
 
     def selections(self, column: str) -> Sequence[Sequence[str]]:
-        """The fields."""
+        """The fields of the rows, read from a column of bytes."""
         read = f"from_avro({column}, {_literal(self._schema)}, map('mode', 'FAILFAST')) AS r"
         return [[read], _cast("r", self._kind)]
 

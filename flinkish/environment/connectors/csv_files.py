@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from flinkish.common._composite_types import _ElementsTypeInfo
 from flinkish.common.bulk import BulkWriterFactory, RowDataBulkWriterFactory, in_backticks
 from flinkish.common.data_types import DataType, DataTypes, NumericType, RowField, RowType
 from flinkish.common.errors import (
@@ -14,8 +13,8 @@ from flinkish.common.errors import (
     UnsupportedOperationError,
 )
 from flinkish.common.typeinfo import Types
+from flinkish.environment.connectors.csv_cells import CellReader, written_list
 from flinkish.environment.connectors.files import Reading, StreamFormat
-from flinkish.environment.connectors.formats import quotable
 
 __all__ = ["CsvBulkWriters", "CsvReaderFormat", "CsvSchema", "CsvSchemaBuilder"]
 
@@ -244,12 +243,14 @@ class CsvReaderFormat(StreamFormat):
         }
         names = [in_backticks(one.name) for one in schema.row_type]
         texts = ", ".join(f"{name} string" for name in names)
+        reader = CellReader(told.null_value, "a CSV file")
         cells = [
-            f"{_read(told, one, name)} AS {name}"
+            reader.value(name, one.name, one.data_type.type_info, told.separators.get(one.name, ""))
             for one, name in zip(schema.row_type, names, strict=True)
         ]
+        selected = [f"{cell} AS {name}" for cell, name in zip(cells, names, strict=True)]
         kind = schema.row_type.type_info
-        return CsvReaderFormat(Reading("csv", kind, options, texts, [cells]))
+        return CsvReaderFormat(Reading("csv", kind, options, texts, [selected]))
 
 
 class CsvBulkWriters:
@@ -290,9 +291,7 @@ class _CsvWriterFactory(RowDataBulkWriterFactory):
         for one, column in zip(self._row_type.fields, columns, strict=True):
             name, cell = in_backticks(one.name), in_backticks(column)
             if one.name in self._separators:
-                between = quotable(self._separators[one.name])
-                items = f"transform({cell}, x -> coalesce(cast(x AS string), ''))"
-                cell = f"array_join({items}, '{between}')"
+                cell = written_list(cell, self._separators[one.name])
             else:
                 cell = f"cast({cell} AS {one.data_type.type_info.to_ddl()})"
             found.append(f"{cell} AS {name}")
@@ -303,44 +302,6 @@ def _common(told: _Settings) -> dict[str, str]:
     # Without an escape quotes are doubled, which Spark says so.
     escape = told.escape or told.quote
     return {"sep": told.column_separator, "quote": told.quote, "escape": escape}
-
-
-def _read(told: _Settings, one: RowField, name: str) -> str:
-    """The value of a cell, which is null if it is empty."""
-    kind = one.data_type.type_info
-    cell = name
-    if told.null_value:
-        cell = f"nullif({name}, '{quotable(told.null_value)}')"
-    if isinstance(kind, _ElementsTypeInfo):
-        item = kind.elem_type
-        between = told.separators[one.name]
-        parts = f"split(cell, '{quotable(chr(92) + 'Q' + between + chr(92) + 'E')}')"
-        parts = parts if between else "array(cell)"
-        value = f"if(cell = '', array(), transform({parts}, x -> {_value('x', item, one)}))"
-    elif kind == Types.STRING():
-        value = "cell"
-    else:
-        value = f"if(coalesce(trim(cell), '') = '', NULL, {_value('cell', kind, one)})"
-    if kind == Types.STRING() or isinstance(kind, _ElementsTypeInfo):
-        # Nothing is an empty text, and None only if that is what the null value is.
-        empty = "NULL" if told.null_value == "" else "''"
-        cell = f"if({name} IS NULL, {empty}, {cell})"
-    return f"element_at(transform(array({cell}), cell -> {value}), 1)"
-
-
-def _value(text: str, kind: object, one: RowField) -> str:
-    """The SQL of a value in a text; it fails with the text if that is no such value."""
-    if kind == Types.STRING():
-        return text
-    wrong = quotable(f"is in the column {one.name} of a CSV file, whose type is {one.data_type}")
-    error = f"raise_error(concat('the cell ', '\"', {text}, '\" {wrong}'))"
-    if kind == Types.BOOLEAN():
-        return (
-            f"CASE lower(trim({text})) WHEN 'true' THEN true WHEN 'false' THEN false "
-            f"ELSE cast({error} AS boolean) END"
-        )
-    ddl = kind.to_ddl()  # type: ignore[attr-defined]
-    return f"coalesce(try_cast({text} AS {ddl}), cast({error} AS {ddl}))"
 
 
 def _checked(schema: object) -> CsvSchema:

@@ -29,6 +29,14 @@ class OutputFileConfig:
         self.part_prefix = part_prefix
         self.part_suffix = part_suffix
 
+    def get_part_prefix(self) -> str:
+        """The beginning of the names of the directories of rounds."""
+        return self.part_prefix
+
+    def get_part_suffix(self) -> str:
+        """The end of names that was asked for."""
+        return self.part_suffix
+
     class OutputFileConfigBuilder:
         """The settings of names."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from flinkish.common import Configuration, Instant, Row, Types, WatermarkStrategy
+from flinkish.common import Configuration, Encoder, Instant, Row, Types, WatermarkStrategy
 from flinkish.common.errors import (
     ArgumentTypeError,
     JobExecutionError,
@@ -219,6 +219,19 @@ def test_several_paths_and_what_they_lack(env: StreamExecutionEnvironment, tmp_p
     read = taken(from_parquet(env, PAIR, *folders))
     assert sorted(read, key=str) == [Row(id=1, name=None), Row(id=2, name=None)]
     assert taken(from_parquet(env, PAIR, tmp_path / "empty")) == []
+
+
+def test_lines_are_read_where_a_sink_wrote_them(
+    env: StreamExecutionEnvironment, tmp_path: Path
+) -> None:
+    """A source goes into directories, and leaves out files that begin with a low line."""
+    lines = env.from_collection(["a", "b"], Types.STRING())
+    encoder = Encoder.simple_string_encoder()
+    lines.sink_to(FileSink.for_row_format(str(tmp_path), encoder).build())
+    env.execute()
+    (tmp_path / "_hidden").write_text("c\n")
+    source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path))
+    assert sorted(taken(env.from_source(source.build(), NO_MARKS, "lines"))) == ["a", "b"]
 
 
 def test_files_of_another_type_fail_the_job(

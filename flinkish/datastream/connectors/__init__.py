@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from flinkish.common.lazy import lazy_names
-from flinkish.environment.connectors.base import DeliveryGuarantee, Sink, Source
 
 if TYPE_CHECKING:
+    from flinkish.datastream.connectors.base import DeliveryGuarantee, Sink, Source
     from flinkish.datastream.connectors.file_system import (
         BucketAssigner,
         FileEnumeratorProvider,
@@ -28,18 +28,18 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "flinkish.datastream.connectors.base": (
+                "DeliveryGuarantee",
+                "Sink",
+                "Source",
+            ),
             "flinkish.datastream.connectors.number_seq": ("NumberSequenceSource",),
             "flinkish.datastream.connectors.jdbc": (
                 "JdbcSink",
                 "JdbcConnectionOptions",
                 "JdbcExecutionOptions",
             ),
-            "flinkish.datastream.connectors.kafka": (
-                "KafkaSource",
-                "FlinkKafkaConsumer",
-                "FlinkKafkaProducer",
-                "Semantic",
-            ),
+            "flinkish.datastream.connectors.kafka": ("KafkaSource",),
             "flinkish.datastream.connectors.file_system": (
                 "BucketAssigner",
                 "FileEnumeratorProvider",
@@ -50,29 +50,23 @@ else:
                 "OutputFileConfig",
                 "RollingPolicy",
                 "StreamFormat",
-                "StreamingFileSink",
+            ),
+        },
+        refused={
+            "flinkish.datastream.connectors.kafka": (
+                "FlinkKafkaConsumer FlinkKafkaProducer Semantic"
             ),
             "flinkish.datastream.connectors.dynamic_kafka": (
-                "DynamicKafkaSource",
-                "DynamicKafkaSourceBuilder",
-                "KafkaMetadataService",
-                "KafkaRecordDeserializationSchema",
-                "KafkaStreamSetSubscriber",
-                "KafkaStreamSubscriber",
-                "StreamPatternSubscriber",
-                "SingleClusterTopicMetadataService",
+                "DynamicKafkaSource DynamicKafkaSourceBuilder KafkaMetadataService "
+                "KafkaRecordDeserializationSchema KafkaStreamSetSubscriber "
+                "KafkaStreamSubscriber StreamPatternSubscriber "
+                "SingleClusterTopicMetadataService"
             ),
             "flinkish.datastream.connectors.pulsar": (
-                "PulsarSource",
-                "PulsarSourceBuilder",
-                "StartCursor",
-                "StopCursor",
+                "PulsarSource PulsarSourceBuilder StartCursor StopCursor"
             ),
-            "flinkish.datastream.connectors.rabbitmq": (
-                "RMQSource",
-                "RMQSink",
-                "RMQConnectionConfig",
-            ),
+            "flinkish.datastream.connectors.rabbitmq": "RMQSource RMQSink RMQConnectionConfig",
+            "flinkish.datastream.connectors.file_system": "StreamingFileSink",
         },
     )
 

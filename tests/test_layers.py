@@ -25,6 +25,7 @@ ROOMS = [
         "spark",
         "environment",
         "datastream",
+        "table",
         "testing",
         "cli",
     ),

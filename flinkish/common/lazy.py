@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
-__all__ = ["lazy_names"]
+__all__ = ["lazy_names", "refused_names"]
 
 
 def lazy_names(
-    package: str, modules: Mapping[str, Iterable[str]]
+    package: str,
+    modules: Mapping[str, Iterable[str]],
+    refused: Mapping[str, str] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a package that has these names from these modules.
 
@@ -22,13 +24,18 @@ def lazy_names(
     Any number of threads may ask for a name first.  The lock of a module's import lets one of
     them run the module; the others wait and store the same object under the same name once more.
 
+    ``refused`` are modules that refuse names of the package, too, with those names in one text.
+
     No name may be that of a submodule: the import of a submodule binds its name in the package,
     after which nothing asks here.
     """
     homes = {name: module for module, names in modules.items() for name in names}
+    refusing = {name: module for module, names in (refused or {}).items() for name in names.split()}
     bound = vars(sys.modules[package])
 
     def __getattr__(name: str) -> Any:
+        if name in refusing:
+            return getattr(import_module(refusing[name]), name)
         if name not in homes:
             raise AttributeError(
                 f"module {package!r} has no attribute {name!r}",
@@ -42,3 +49,18 @@ def lazy_names(
         return sorted({*bound, *homes})
 
     return __getattr__, __dir__
+
+
+def refused_names(module: str, names: str, why: str) -> Callable[[str], Any]:
+    """``__getattr__`` of a module in whose place PyFlink has these names, which are not here.
+
+    An import of one fails with an ImportError that says why, and what to take.
+    """
+    refused = frozenset(names.split())
+
+    def __getattr__(name: str) -> Any:
+        if name in refused:
+            raise ImportError(f"{name} is not in flinkish: {why}", name=module)
+        raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
+
+    return __getattr__

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from flinkish.common.bulk import BulkWriterFactory, RowDataBulkWriterFactory
 from flinkish.common.errors import (
     ArgumentTypeError,
     IllegalArgumentError,
@@ -13,8 +14,12 @@ from flinkish.common.errors import (
 from flinkish.common.typeinfo import TypeInformation, Types
 
 __all__ = [
+    "BulkWriterFactory",
+    "ByteArraySchema",
     "DeserializationSchema",
     "Encoder",
+    "RowDataBulkWriterFactory",
+    "RowFieldExtractorSchema",
     "SerializationSchema",
     "SimpleStringSchema",
     "check_charset",
@@ -90,3 +95,45 @@ class SimpleStringSchema(DeserializationSchema, SerializationSchema):
                 f"{', '.join(columns)}: map them to texts, with output_type=Types.STRING()"
             )
         return f"encode(cast(`{columns[0]}` AS string), '{self._charset}')"
+
+
+class ByteArraySchema(DeserializationSchema, SerializationSchema):
+    """Bytes as they are."""
+
+    def get_produced_type(self) -> TypeInformation:
+        """The type of bytes."""
+        return Types.PRIMITIVE_ARRAY(Types.BYTE())
+
+    def selections(self, column: str) -> Sequence[Sequence[str]]:
+        """One column of bytes."""
+        return [[f"{column} AS value"]]
+
+    def expression(self, columns: Sequence[str]) -> str:
+        """The one column.
+
+        ArgumentTypeError for elements of several columns.
+        """
+        if len(columns) != 1:
+            raise ArgumentTypeError(
+                "ByteArraySchema writes bytes, and these elements have the columns "
+                f"{', '.join(columns)}: map them to bytes, with "
+                "output_type=Types.PRIMITIVE_ARRAY(Types.BYTE())"
+            )
+        return f"cast(`{columns[0]}` AS binary)"
+
+
+class RowFieldExtractorSchema(SerializationSchema):
+    """One field of rows, which is of bytes; for keys and values of Kafka's records."""
+
+    def __init__(self, field_index: int) -> None:
+        if field_index < 0:
+            raise IllegalArgumentError(f"a field's index must be 0 or more, not {field_index}")
+        self._index = field_index
+
+    def expression(self, columns: Sequence[str]) -> str:
+        """The column of the field; IllegalArgumentError if there are fewer."""
+        if self._index >= len(columns):
+            raise IllegalArgumentError(
+                f"there is no field {self._index}: the elements have {', '.join(columns)}"
+            )
+        return f"cast(`{columns[self._index]}` AS binary)"

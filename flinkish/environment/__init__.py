@@ -17,19 +17,38 @@ if TYPE_CHECKING:
         BroadcastStream,
         ConnectedStreams,
     )
+    from flinkish.environment.connectors.avro import (
+        AvroBulkWriters,
+        AvroInputFormat,
+        AvroParquetReaders,
+        AvroParquetWriters,
+        AvroRowDeserializationSchema,
+        AvroRowSerializationSchema,
+    )
     from flinkish.environment.connectors.base import DeliveryGuarantee, Sink, Source
-    from flinkish.environment.connectors.files import FileSink, FileSource
+    from flinkish.environment.connectors.columnar import (
+        OrcBulkWriters,
+        ParquetBulkWriters,
+        ParquetColumnarRowInputFormat,
+    )
+    from flinkish.environment.connectors.csv_files import CsvBulkWriters, CsvReaderFormat, CsvSchema
+    from flinkish.environment.connectors.file_sinks import FileSink
+    from flinkish.environment.connectors.files import FileSource
     from flinkish.environment.connectors.formats import (
         CsvRowDeserializationSchema,
         CsvRowSerializationSchema,
         JsonRowDeserializationSchema,
         JsonRowSerializationSchema,
     )
-    from flinkish.environment.connectors.kafka import (
-        KafkaOffsetsInitializer,
+    from flinkish.environment.connectors.jdbc import (
+        JdbcConnectionOptions,
+        JdbcExecutionOptions,
+        JdbcSink,
+    )
+    from flinkish.environment.connectors.kafka import KafkaOffsetsInitializer, KafkaSource
+    from flinkish.environment.connectors.kafka_sinks import (
         KafkaRecordSerializationSchema,
         KafkaSink,
-        KafkaSource,
     )
     from flinkish.environment.connectors.numbers import NumberSequenceSource
     from flinkish.environment.environment import StreamExecutionEnvironment
@@ -59,10 +78,31 @@ else:
                 "Sink",
                 "Source",
             ),
-            "flinkish.environment.connectors.files": (
-                "FileSink",
-                "FileSource",
+            "flinkish.environment.connectors.avro": (
+                "AvroBulkWriters",
+                "AvroInputFormat",
+                "AvroParquetReaders",
+                "AvroParquetWriters",
+                "AvroRowDeserializationSchema",
+                "AvroRowSerializationSchema",
             ),
+            "flinkish.environment.connectors.columnar": (
+                "OrcBulkWriters",
+                "ParquetBulkWriters",
+                "ParquetColumnarRowInputFormat",
+            ),
+            "flinkish.environment.connectors.csv_files": (
+                "CsvBulkWriters",
+                "CsvReaderFormat",
+                "CsvSchema",
+            ),
+            "flinkish.environment.connectors.jdbc": (
+                "JdbcConnectionOptions",
+                "JdbcExecutionOptions",
+                "JdbcSink",
+            ),
+            "flinkish.environment.connectors.file_sinks": ("FileSink",),
+            "flinkish.environment.connectors.files": ("FileSource",),
             "flinkish.environment.connectors.formats": (
                 "CsvRowDeserializationSchema",
                 "CsvRowSerializationSchema",
@@ -71,9 +111,11 @@ else:
             ),
             "flinkish.environment.connectors.kafka": (
                 "KafkaOffsetsInitializer",
+                "KafkaSource",
+            ),
+            "flinkish.environment.connectors.kafka_sinks": (
                 "KafkaRecordSerializationSchema",
                 "KafkaSink",
-                "KafkaSource",
             ),
             "flinkish.environment.connectors.numbers": ("NumberSequenceSource",),
             "flinkish.environment.environment": ("StreamExecutionEnvironment",),
@@ -96,20 +138,32 @@ else:
 __all__ = [
     "AllWindowedStream",
     "AsyncDataStream",
+    "AvroBulkWriters",
+    "AvroInputFormat",
+    "AvroParquetReaders",
+    "AvroParquetWriters",
+    "AvroRowDeserializationSchema",
+    "AvroRowSerializationSchema",
     "BroadcastConnectedStream",
     "BroadcastStream",
     "CheckpointConfig",
     "CheckpointingMode",
     "CloseableIterator",
     "ConnectedStreams",
+    "CsvBulkWriters",
+    "CsvReaderFormat",
     "CsvRowDeserializationSchema",
     "CsvRowSerializationSchema",
+    "CsvSchema",
     "DataStream",
     "DataStreamSink",
     "DeliveryGuarantee",
     "ExternalizedCheckpointRetention",
     "FileSink",
     "FileSource",
+    "JdbcConnectionOptions",
+    "JdbcExecutionOptions",
+    "JdbcSink",
     "JsonRowDeserializationSchema",
     "JsonRowSerializationSchema",
     "KafkaOffsetsInitializer",
@@ -118,6 +172,9 @@ __all__ = [
     "KafkaSource",
     "KeyedStream",
     "NumberSequenceSource",
+    "OrcBulkWriters",
+    "ParquetBulkWriters",
+    "ParquetColumnarRowInputFormat",
     "RuntimeExecutionMode",
     "Sink",
     "Source",

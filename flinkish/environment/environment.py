@@ -15,6 +15,7 @@ from flinkish.common.errors import (
     IllegalArgumentError,
     IllegalStateError,
 )
+from flinkish.common.io import InputFormat
 from flinkish.common.jobs import JobClient, JobExecutionResult, JobID
 from flinkish.common.serialization import check_charset
 from flinkish.common.typeinfo import TypeInformation, Types
@@ -130,6 +131,18 @@ class StreamExecutionEnvironment(Configured):
             return TextInput((file_path,))
 
         return self._source("Text", source, Types.STRING())
+
+    def create_input(
+        self, input_format: InputFormat, type_info: TypeInformation | None = None
+    ) -> DataStream:
+        """The elements of an InputFormat, such as an AvroInputFormat; bounded."""
+        if not isinstance(input_format, InputFormat):
+            raise ArgumentTypeError(
+                "create_input takes an InputFormat, such as AvroInputFormat(path, schema), not "
+                f"{input_format!r}"
+            )
+        kind = type_info or input_format.get_produced_type()
+        return self._source("Custom Source", input_format.input, kind)
 
     def _source(
         self, name: str, source: Callable[[], Input], kind: TypeInformation | None

@@ -257,7 +257,11 @@ class DataStream(Settled):
         return made
 
     def add_sink(self, sink_func: Any) -> DataStreamSink:
-        """Hand each element to a SinkFunction, on the workers."""
+        """Hand each element to a SinkFunction, on the workers, or to a JdbcSink."""
+        from flinkish.environment.connectors.base import Sink
+
+        if isinstance(sink_func, Sink):
+            return self.sink_to(sink_func)
         return self._sink(type(sink_func).__name__, function_sink(sink_func))
 
     def sink_to(self, sink: Any) -> DataStreamSink:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from types import GeneratorType
 from typing import Any, cast
 
 from flinkish.common.errors import ArgumentTypeError
 from flinkish.functions.base import ReduceFunction
 from flinkish.functions.process import KeyedCoProcessFunction, KeyedProcessFunction
 from flinkish.functions.runtime_context import RuntimeContext
+from flinkish.operators.unkeyed_context import values_of
 
 __all__ = [
     "Accumulated",
@@ -42,6 +44,13 @@ class _Adapter:
             self.function.close()
 
 
+def _iterated(result: Any, method: str) -> Iterable[Any]:
+    """Results of a flat map; lists, tuples and generators need no check."""
+    if type(result) in (list, tuple, GeneratorType):
+        return cast(Iterable[Any], result)
+    return values_of(result, method)
+
+
 class KeyedMap(_Adapter, KeyedProcessFunction):
     """Runs a MapFunction."""
 
@@ -59,7 +68,7 @@ class KeyedFlatMap(_Adapter, KeyedProcessFunction):
 
     def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Any:
         """All results."""
-        return self._call(value)
+        return _iterated(self._call(value), "flat_map")
 
 
 class KeyedFilter(_Adapter, KeyedProcessFunction):
@@ -105,11 +114,11 @@ class KeyedCoFlatMap(_CoAdapter):
 
     def process_element1(self, value: Any, ctx: KeyedCoProcessFunction.Context) -> Any:
         """All results for an element of the first stream."""
-        return self.function.flat_map1(value)
+        return _iterated(self.function.flat_map1(value), "flat_map1")
 
     def process_element2(self, value: Any, ctx: KeyedCoProcessFunction.Context) -> Any:
         """All results for an element of the second stream."""
-        return self.function.flat_map2(value)
+        return _iterated(self.function.flat_map2(value), "flat_map2")
 
 
 class Accumulated(ReduceFunction):

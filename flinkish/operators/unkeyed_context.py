@@ -68,9 +68,15 @@ class UnkeyedContext(ProcessFunction.Context, CoProcessFunction.Context):
 
 
 def values_of(result: Any, method: str) -> Iterable[Any]:
-    """The values that a method of a function returned, as an iterable."""
+    """The values that a method of a function returned, as an iterable.
+
+    A dict that a ``flat_map`` returns is its keys, as in PyFlink.  ArgumentTypeError for a text,
+    bytes, a Row and for what cannot be iterated over.
+    """
     if result is None:
         return ()
+    if isinstance(result, dict) and method.startswith("flat_map"):
+        return result.keys()
     one_value = isinstance(result, (str, bytes, dict)) or hasattr(result, "get_row_kind")
     if one_value or not hasattr(result, "__iter__"):
         raise ArgumentTypeError(

@@ -24,6 +24,9 @@ _AFTER = re.compile(
     r" SQLSTATE: |=== Streaming Query ===|\t(at |\.\.\. )|Driver stacktrace:|JVM stacktrace:"
     r"|Caused by: |The above exception was the direct cause|During handling of the above"
 )
+# An error of Spark's, by the name of its condition, and the head of a cause in a stack of Java's.
+_CONDITION = re.compile(r"\[[A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)?\] .+")
+_CAUSED = "Caused by: "
 # Notes of operators and tasks, and errors that flinkish itself raised.
 _OURS = re.compile(r"raised in (operator|task) |flinkish\.[\w.]+: ")
 _PACKAGE = Path(__file__).parents[1]
@@ -75,10 +78,23 @@ def explain_error(error: BaseException) -> str:
         while chosen is not None and not (frames := chosen.users()):
             chosen = chosen.cause
         return "\n".join(frames + ours[-1].said)
-    if found:
-        return "\n".join([*found[-1].users(), *found[-1].said, NOT_OURS])
-    said = next(iter(str(error).splitlines()), "")
-    return f"{type(error).__name__}: {said}\n{NOT_OURS}"
+    said = [*found[-1].users(), *found[-1].said] if found else []
+    if not said:
+        said = [f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"]
+    shown = "\n".join(said)
+    if not found or "Py4JJavaError" in shown:
+        said += [cause for cause in _causes(error) if cause not in shown]
+    return "\n".join([*said, NOT_OURS])
+
+
+def _causes(error: BaseException) -> list[str]:
+    """The words of the JVM: Spark's innermost error condition, and a cause below it."""
+    lines = [line for text in _texts(error) for line in text.splitlines()]
+    conditions = [(at, one) for at, line in enumerate(lines) for one in _CONDITION.findall(line)]
+    causes = [(at, line) for at, line in enumerate(lines) if line.startswith(_CAUSED)]
+    place, _ = conditions[-1] if conditions else (-1, "")
+    found = conditions[-1:] + [(at, line) for at, line in causes[-1:] if at > place]
+    return [one.removeprefix(_CAUSED).partition(" SQLSTATE: ")[0] for _, one in found]
 
 
 def _texts(error: BaseException) -> Iterator[str]:

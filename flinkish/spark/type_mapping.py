@@ -10,6 +10,7 @@ import numpy as np
 from pyspark.sql import types as spark
 
 from flinkish.common._composite_types import _ElementsTypeInfo
+from flinkish.common.avro import GenericRecordAvroTypeInfo
 from flinkish.common.errors import IllegalArgumentError
 from flinkish.common.row import Row, rows_of
 from flinkish.common.typeinfo import (
@@ -63,6 +64,8 @@ def spark_type(type_info: TypeInformation) -> spark.DataType:
         return spark.DecimalType(type_info.precision, type_info.scale)
     if isinstance(type_info, (RowTypeInfo, TupleTypeInfo)):
         return row_schema(type_info)
+    if isinstance(type_info, GenericRecordAvroTypeInfo):
+        return row_schema(type_info.schema.record_type())
     if isinstance(type_info, MapTypeInfo):
         return spark.MapType(
             spark_type(type_info.key_type_info), spark_type(type_info.value_type_info)

@@ -23,7 +23,11 @@ IMPORTS = {
     "common.job_execution_result": "JobExecutionResult",
     "common.job_id": "JobID",
     "common.job_status": "JobStatus",
-    "common.serialization": "DeserializationSchema Encoder SerializationSchema SimpleStringSchema",
+    "common.io": "InputFormat",
+    "common.serialization": (
+        "BulkWriterFactory ByteArraySchema DeserializationSchema Encoder RowDataBulkWriterFactory "
+        "RowFieldExtractorSchema SerializationSchema SimpleStringSchema"
+    ),
     "common.time": "Duration Instant Time",
     "common.typeinfo": "TypeInformation Types RowTypeInfo TupleTypeInfo BasicTypeInfo",
     "common.types": "Row RowKind",
@@ -44,16 +48,36 @@ IMPORTS = {
     ),
     "datastream.checkpoint_config": "CheckpointConfig",
     "datastream.checkpointing_mode": "CheckpointingMode",
-    "datastream.connectors": "DeliveryGuarantee Sink Source",
+    "datastream.connectors": (
+        "BucketAssigner DeliveryGuarantee FileEnumeratorProvider FileSink "
+        "FileSplitAssignerProvider FileSource FileSourceBuilder JdbcConnectionOptions "
+        "JdbcExecutionOptions JdbcSink KafkaSource NumberSequenceSource OutputFileConfig "
+        "RollingPolicy Sink Source StreamFormat"
+    ),
+    "datastream.connectors.jdbc": "JdbcConnectionOptions JdbcExecutionOptions JdbcSink",
     "datastream.connectors.file_system": (
-        "FileSink FileSource OutputFileConfig RollingPolicy StreamFormat"
+        "BucketAssigner BulkFormat FileCompactStrategy FileCompactor FileEnumeratorProvider "
+        "FileSink FileSource FileSourceBuilder FileSplitAssignerProvider OutputFileConfig "
+        "RollingPolicy StreamFormat"
     ),
     "datastream.connectors.kafka": (
-        "KafkaOffsetsInitializer KafkaRecordSerializationSchema KafkaSink KafkaSource "
-        "KafkaTopicPartition"
+        "KafkaOffsetResetStrategy KafkaOffsetsInitializer KafkaRecordSerializationSchema "
+        "KafkaRecordSerializationSchemaBuilder KafkaSink KafkaSinkBuilder KafkaSource "
+        "KafkaSourceBuilder KafkaTopicPartition KafkaTopicSelector"
     ),
     "datastream.connectors.number_seq": "NumberSequenceSource",
-    "datastream.formats.csv": "CsvRowDeserializationSchema CsvRowSerializationSchema",
+    "datastream.formats.avro": (
+        "AvroBulkWriters AvroInputFormat AvroRowDeserializationSchema "
+        "AvroRowSerializationSchema AvroSchema GenericRecordAvroTypeInfo"
+    ),
+    "datastream.formats.csv": (
+        "CsvBulkWriters CsvReaderFormat CsvRowDeserializationSchema CsvRowSerializationSchema "
+        "CsvSchema CsvSchemaBuilder"
+    ),
+    "datastream.formats.orc": "OrcBulkWriters",
+    "datastream.formats.parquet": (
+        "AvroParquetReaders AvroParquetWriters ParquetBulkWriters ParquetColumnarRowInputFormat"
+    ),
     "datastream.formats.json": "JsonRowDeserializationSchema JsonRowSerializationSchema",
     "datastream.data_stream": (
         "BroadcastConnectedStream BroadcastStream CloseableIterator ConnectedStreams DataStream "
@@ -100,8 +124,26 @@ IMPORTS = {
         "Trigger TriggerResult TumblingEventTimeWindows TumblingProcessingTimeWindows Window "
         "WindowAssigner"
     ),
+    "table": "DataTypes",
+    "table.types": "DataType DataTypes NumericType RowField RowType",
     "metrics": "Counter Distribution Meter Metric MetricGroup",
     "metrics.metricbase": "Counter Distribution Meter Metric MetricGroup",
+}
+# Module of PyFlink to names that it has and this has not.
+REFUSED = {
+    "datastream.connectors": (
+        "DynamicKafkaSource FlinkKafkaConsumer FlinkKafkaProducer PulsarSource RMQSource "
+        "Semantic StreamingFileSink"
+    ),
+    "datastream.connectors.cassandra": "CassandraSink ClusterBuilder ConsistencyLevel",
+    "datastream.connectors.dynamic_kafka": "DynamicKafkaSource KafkaMetadataService",
+    "datastream.connectors.elasticsearch": "Elasticsearch7SinkBuilder ElasticsearchSink",
+    "datastream.connectors.file_system": "StreamingFileSink",
+    "datastream.connectors.hybrid_source": "HybridSource HybridSourceBuilder",
+    "datastream.connectors.kafka": "FlinkKafkaConsumer FlinkKafkaProducer Semantic",
+    "datastream.connectors.kinesis": "FlinkKinesisConsumer KinesisStreamsSink",
+    "datastream.connectors.pulsar": "PulsarSink PulsarSource StartCursor StopCursor",
+    "datastream.connectors.rabbitmq": "RMQConnectionConfig RMQSink RMQSource",
 }
 NAMES = [(module, name) for module, names in IMPORTS.items() for name in names.split()]
 
@@ -110,6 +152,17 @@ NAMES = [(module, name) for module, names in IMPORTS.items() for name in names.s
 def test_a_name_is_where_pyflink_has_it(module: str, name: str) -> None:
     assert name in import_module(f"flinkish.{module}").__all__
     assert getattr(import_module(f"flinkish.{module}"), name)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [(module, name) for module, all_of in REFUSED.items() for name in all_of.split()],
+)
+def test_a_name_that_is_not_here_says_what_to_take(module: str, name: str) -> None:
+    with pytest.raises(ImportError, match=f"{name} is not in flinkish: .*(take|write|unite) "):
+        exec(f"from flinkish.{module} import {name}")
+    with pytest.raises(ImportError, match="cannot import name 'Nothing'"):
+        exec(f"from flinkish.{module} import Nothing")
 
 
 def test_one_name_is_one_thing_everywhere() -> None:

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from tests.datastream.pyflink_connectors import CONNECTORS
 from tests.datastream.pyflink_names import API
 from tests.datastream.pyflink_programs import PROGRAMS
 
 METHODS = [
     (module, cls, method)
-    for module, classes in (API | PROGRAMS).items()
+    for module, classes in (API | PROGRAMS | CONNECTORS).items()
     for cls, methods in classes.items()
     for method in methods.split("; ")
 ]

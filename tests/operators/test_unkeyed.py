@@ -186,6 +186,9 @@ def test_what_a_flat_map_may_return() -> None:
         pytest.raises(ArgumentTypeError, match="flat_map returned 'ab' of type str; yield"),
     ):
         single.process_element("ab")
+    with one_input(StreamFlatMap(One())) as single:
+        single.process_element({"a": 1, "b": 2})  # its keys, as PyFlink 2.3 gives them
+        assert [record.value for record in single.get_output()] == ["a", "b"]
 
 
 @pytest.mark.parametrize(

@@ -1,44 +1,102 @@
-"""Files of text by Spark's own connectors, under PyFlink's names."""
+"""Sources of files by Spark's own readers, under PyFlink's names."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from flinkish.common.durations import Duration
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
-from flinkish.common.serialization import Encoder, check_charset
+from flinkish.common.serialization import check_charset
 from flinkish.common.typeinfo import TypeInformation, Types
-from flinkish.environment.connectors.base import Sink, Source
-from flinkish.environment.nodes import Act
-from flinkish.environment.texts import printed
+from flinkish.environment.connectors.base import Source
 
 if TYPE_CHECKING:
     from flinkish.spark.jobs.inputs import Input
 
-__all__ = ["FileSink", "FileSource", "OutputFileConfig", "RollingPolicy", "StreamFormat"]
+__all__ = [
+    "BulkFormat",
+    "FileEnumeratorProvider",
+    "FileSource",
+    "FileSourceBuilder",
+    "FileSplitAssignerProvider",
+    "Reading",
+    "StreamFormat",
+]
+
+# Flink's enumerators go into directories; so does Spark, if it is told to.
+_RECURSIVE = {"recursiveFileLookup": "true"}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How Spark reads files: its format, options and schema, and what is selected of the columns.
+
+    ``selections`` are lists of SQL expressions, selected one after the other; ``kind`` is the type
+    of the elements that the last columns are.
+    """
+
+    format: str
+    kind: TypeInformation
+    options: Mapping[str, str] = field(default_factory=dict)
+    schema: str | None = None
+    selections: Sequence[Sequence[str]] = ()
 
 
 class StreamFormat:
-    """How files become elements."""
+    """How files become elements, one after the other."""
 
-    def __init__(self, charset: str) -> None:
-        self.charset = charset
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
 
     @staticmethod
     def text_line_format(charset_name: str = "UTF-8") -> StreamFormat:
         """Their lines; UnsupportedOperationError for another charset than UTF-8."""
         check_charset(charset_name)
-        return StreamFormat(charset_name)
+        return StreamFormat(Reading("text", Types.STRING(), selections=[["value"]]))
+
+
+class BulkFormat:
+    """How files become elements, many at a time: columnar files."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+
+
+class FileEnumeratorProvider:
+    """How files are found and split: Spark finds and splits them, whatever is asked for."""
+
+    @staticmethod
+    def default_splittable_file_enumerator() -> FileEnumeratorProvider:
+        """Files may be split."""
+        return FileEnumeratorProvider()
+
+    @staticmethod
+    def default_non_splittable_file_enumerator() -> FileEnumeratorProvider:
+        """Files are not split, in PyFlink."""
+        return FileEnumeratorProvider()
+
+
+class FileSplitAssignerProvider:
+    """Which task reads which files: Spark plans it, whatever is asked for."""
+
+    @staticmethod
+    def locality_aware_split_assigner() -> FileSplitAssignerProvider:
+        """Files go to tasks that are near."""
+        return FileSplitAssignerProvider()
 
 
 class FileSource(Source):
-    """The lines of files; `for_record_stream_format` begins it.
+    """The elements of files; `for_record_stream_format` and `for_bulk_file_format` begin it.
 
-    Bounded, unless a directory is to be monitored.
+    Bounded, unless a directory is to be monitored.  Directories are read with those in them; files
+    whose names begin with ``.`` or ``_`` are left out, as in Flink.
     """
 
-    def __init__(self, paths: tuple[str, ...], *, monitored: bool) -> None:
+    def __init__(self, paths: tuple[str, ...], reading: Reading, *, monitored: bool) -> None:
         self._paths = paths
+        self._reading = reading
         self._monitored = monitored
 
     @staticmethod
@@ -46,31 +104,47 @@ class FileSource(Source):
         """Begin a source of the files at these paths: files, directories or patterns."""
         if not isinstance(stream_format, StreamFormat):
             raise ArgumentTypeError(
-                f"the format of files is StreamFormat.text_line_format(), not {stream_format!r}"
+                "the format of files is a StreamFormat, such as StreamFormat.text_line_format(), "
+                f"not {stream_format!r}; for_bulk_file_format takes a BulkFormat"
             )
-        if not paths:
-            raise IllegalArgumentError("a FileSource needs a path")
-        return FileSourceBuilder(paths)
+        return _builder(paths, stream_format.reading)
+
+    @staticmethod
+    def for_bulk_file_format(bulk_format: BulkFormat, *paths: str) -> FileSourceBuilder:
+        """Begin a source of columnar files at these paths: files, directories or patterns."""
+        if not isinstance(bulk_format, BulkFormat):
+            raise ArgumentTypeError(
+                "the format of files is a BulkFormat, such as ParquetColumnarRowInputFormat(...), "
+                f"not {bulk_format!r}; for_record_stream_format takes a StreamFormat"
+            )
+        return _builder(paths, bulk_format.reading)
 
     def get_produced_type(self) -> TypeInformation:
-        """The type of lines."""
-        return Types.STRING()
+        """The type of the format's elements."""
+        return self._reading.kind
 
     def input(self) -> Input:
-        """Lines, once or as files come."""
-        from flinkish.spark.jobs.inputs import FormatInput, TextInput
+        """The content of the files, once or as files come."""
+        from flinkish.spark.jobs.inputs import BoundedFormatInput, FormatInput
 
-        if not self._monitored:
-            return TextInput(self._paths)
-        options = {"path": self._paths[0]}
-        return FormatInput("text", options, [["value"]], Types.STRING())
+        reading = self._reading
+        made = FormatInput if self._monitored else BoundedFormatInput
+        return made(
+            reading.format,
+            {**_RECURSIVE, **reading.options},
+            reading.selections,
+            reading.kind,
+            paths=self._paths,
+            schema=reading.schema,
+        )
 
 
 class FileSourceBuilder:
     """The settings of a `FileSource`."""
 
-    def __init__(self, paths: tuple[str, ...]) -> None:
+    def __init__(self, paths: tuple[str, ...], reading: Reading) -> None:
         self._paths = paths
+        self._reading = reading
         self._monitored = False
 
     def monitor_continuously(self, discovery_interval: Duration) -> FileSourceBuilder:
@@ -90,116 +164,20 @@ class FileSourceBuilder:
         self._monitored = False
         return self
 
+    def set_file_enumerator(self, file_enumerator: FileEnumeratorProvider) -> FileSourceBuilder:
+        """Take a way to find files; Spark has its own."""
+        return self
+
+    def set_split_assigner(self, split_assigner: FileSplitAssignerProvider) -> FileSourceBuilder:
+        """Take a way to give files to tasks; Spark has its own."""
+        return self
+
     def build(self) -> FileSource:
         """Make the source."""
-        return FileSource(self._paths, monitored=self._monitored)
+        return FileSource(self._paths, self._reading, monitored=self._monitored)
 
 
-class OutputFileConfig:
-    """Names of files; `builder` makes it."""
-
-    def __init__(self, prefix: str = "part") -> None:
-        self.prefix = prefix
-
-    class OutputFileConfigBuilder:
-        """The settings of names."""
-
-        def __init__(self) -> None:
-            self._prefix = "part"
-
-        def with_part_prefix(self, prefix: str) -> OutputFileConfig.OutputFileConfigBuilder:
-            """Set the beginning of the names of the directories of rounds."""
-            self._prefix = prefix
-            return self
-
-        def with_part_suffix(self, suffix: str) -> OutputFileConfig.OutputFileConfigBuilder:
-            """Take an end of names; files of text end with ``.txt``."""
-            return self
-
-        def build(self) -> OutputFileConfig:
-            """Make the description."""
-            return OutputFileConfig(self._prefix)
-
-    @staticmethod
-    def builder() -> OutputFileConfig.OutputFileConfigBuilder:
-        """Begin with no settings."""
-        return OutputFileConfig.OutputFileConfigBuilder()
-
-
-class RollingPolicy:
-    """When a new file begins: here with each micro-batch, whatever is asked for."""
-
-    @staticmethod
-    def default_rolling_policy(
-        part_size: int = 128 * 1024 * 1024,
-        rollover_interval: int = 60_000,
-        inactivity_interval: int = 60_000,
-    ) -> RollingPolicy:
-        """By size and time, in PyFlink."""
-        return RollingPolicy()
-
-    @staticmethod
-    def on_checkpoint_rolling_policy() -> RollingPolicy:
-        """With each checkpoint."""
-        return RollingPolicy()
-
-
-class FileSink(Sink):
-    """Writes elements as lines of text; `for_row_format` begins it.
-
-    Each micro-batch has a directory of its own under the base path, which is written anew if the
-    batch runs again: exactly once.  Readers take ``base_path/*``.
-    """
-
-    def __init__(self, base_path: str, prefix: str) -> None:
-        self._base = base_path
-        self._prefix = prefix
-
-    @staticmethod
-    def for_row_format(base_path: str, encoder: Encoder) -> FileSinkBuilder:
-        """Begin a sink to files in a directory."""
-        if not isinstance(encoder, Encoder):
-            raise ArgumentTypeError(
-                f"the encoder is Encoder.simple_string_encoder(), not {encoder!r}"
-            )
-        return FileSinkBuilder(base_path)
-
-    def writer(self, kind: TypeInformation | None) -> Act:
-        """The function that writes the lines of a round."""
-        base, prefix = self._base.rstrip("/"), self._prefix
-
-        def act(this: Any, stream: Any) -> None:
-            frame = this.columns_of(stream.map(printed, Types.STRING()))
-            place = f"{base}/{prefix}-{this.job}-{this.number:08d}"
-            frame.write.mode("overwrite").text(place)
-
-        return act
-
-
-class FileSinkBuilder:
-    """The settings of a `FileSink`."""
-
-    def __init__(self, base_path: str) -> None:
-        self._base = base_path
-        self._prefix = "part"
-
-    def with_bucket_check_interval(self, interval: int) -> FileSinkBuilder:
-        """Take an interval of Flink's buckets, which are not needed here."""
-        return self
-
-    def with_bucket_assigner(self, bucket_assigner: Any) -> FileSinkBuilder:
-        """Take a rule of Flink's buckets; each micro-batch has a directory of its own."""
-        return self
-
-    def with_rolling_policy(self, rolling_policy: RollingPolicy) -> FileSinkBuilder:
-        """Take a rule for new files; each micro-batch begins some."""
-        return self
-
-    def with_output_file_config(self, output_file_config: OutputFileConfig) -> FileSinkBuilder:
-        """Set names of files."""
-        self._prefix = output_file_config.prefix
-        return self
-
-    def build(self) -> FileSink:
-        """Make the sink."""
-        return FileSink(self._base, self._prefix)
+def _builder(paths: tuple[str, ...], reading: Reading) -> FileSourceBuilder:
+    if not paths:
+        raise IllegalArgumentError("a FileSource needs a path")
+    return FileSourceBuilder(paths, reading)

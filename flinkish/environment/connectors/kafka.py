@@ -1,10 +1,11 @@
-"""Kafka by Spark's own connector, under PyFlink's names."""
+"""Sources of Kafka by Spark's own connector, under PyFlink's names."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from flinkish.common.errors import (
@@ -12,19 +13,18 @@ from flinkish.common.errors import (
     IllegalArgumentError,
     UnsupportedOperationError,
 )
-from flinkish.common.serialization import DeserializationSchema, SerializationSchema
+from flinkish.common.serialization import DeserializationSchema
 from flinkish.common.typeinfo import TypeInformation
-from flinkish.environment.connectors.base import DeliveryGuarantee, Sink, Source
-from flinkish.environment.nodes import Act
+from flinkish.environment.connectors.base import Source
 
 if TYPE_CHECKING:
     from flinkish.spark.jobs.inputs import Input
 
 __all__ = [
+    "KafkaOffsetResetStrategy",
     "KafkaOffsetsInitializer",
-    "KafkaRecordSerializationSchema",
-    "KafkaSink",
     "KafkaSource",
+    "KafkaSourceBuilder",
     "KafkaTopicPartition",
 ]
 
@@ -35,6 +35,14 @@ class KafkaTopicPartition:
 
     topic: str
     partition: int
+
+
+class KafkaOffsetResetStrategy(Enum):
+    """Where Kafka begins if it has no offset; Spark begins where it is told, or fails."""
+
+    LATEST = 0
+    EARLIEST = 1
+    NONE = 2
 
 
 class KafkaOffsetsInitializer:
@@ -113,7 +121,7 @@ class KafkaSource(Source):
         selections = self._schema.selections("value")
         kind = self._schema.get_produced_type()
         partition = "concat(topic, ' ', partition)"
-        return made("kafka", self._options, selections, kind, partition)
+        return made("kafka", self._options, selections, kind, partition=partition)
 
 
 class KafkaSourceBuilder:
@@ -166,6 +174,15 @@ class KafkaSourceBuilder:
         self._ending = stopping_offsets_initializer
         return self
 
+    def set_unbounded(
+        self, stopping_offsets_initializer: KafkaOffsetsInitializer
+    ) -> KafkaSourceBuilder:
+        """Refused: Spark's connector reads up to offsets and ends, or goes on."""
+        raise UnsupportedOperationError(
+            "Spark's connector cannot wait at offsets: take set_bounded(...) with them, whose job "
+            "ends there, or leave them out"
+        )
+
     def set_value_only_deserializer(
         self, deserialization_schema: DeserializationSchema
     ) -> KafkaSourceBuilder:
@@ -212,133 +229,3 @@ class KafkaSourceBuilder:
 
 def _put(options: dict[str, str], which: str, offsets: KafkaOffsetsInitializer) -> None:
     options[f"{which}{'Timestamp' if offsets.is_time else 'Offsets'}"] = offsets.value
-
-
-class KafkaRecordSerializationSchema:
-    """How elements become records of a topic; `builder` makes it."""
-
-    def __init__(
-        self, topic: str, value: SerializationSchema, key: SerializationSchema | None
-    ) -> None:
-        self.topic = topic
-        self.value = value
-        self.key = key
-
-    @staticmethod
-    def builder() -> KafkaRecordSerializationSchemaBuilder:
-        """Begin with no settings."""
-        return KafkaRecordSerializationSchemaBuilder()
-
-
-class KafkaRecordSerializationSchemaBuilder:
-    """The settings of a `KafkaRecordSerializationSchema`."""
-
-    def __init__(self) -> None:
-        self._topic: str | None = None
-        self._value: SerializationSchema | None = None
-        self._key: SerializationSchema | None = None
-
-    def set_topic(self, topic: str) -> KafkaRecordSerializationSchemaBuilder:
-        """Set the topic."""
-        self._topic = topic
-        return self
-
-    def set_value_serialization_schema(
-        self, value_serialization_schema: SerializationSchema
-    ) -> KafkaRecordSerializationSchemaBuilder:
-        """Set the format of values."""
-        self._value = value_serialization_schema
-        return self
-
-    def set_key_serialization_schema(
-        self, key_serialization_schema: SerializationSchema
-    ) -> KafkaRecordSerializationSchemaBuilder:
-        """Set the format of keys, of the whole element."""
-        self._key = key_serialization_schema
-        return self
-
-    def build(self) -> KafkaRecordSerializationSchema:
-        """Make it; IllegalArgumentError if topic or format are missing."""
-        if self._topic is None or self._value is None:
-            raise IllegalArgumentError(
-                "records of Kafka need set_topic and set_value_serialization_schema"
-            )
-        return KafkaRecordSerializationSchema(self._topic, self._value, self._key)
-
-
-class KafkaSink(Sink):
-    """Writes elements as records of a topic; `builder` makes it.
-
-    Spark's connector writes at least once: a task that fails, and a micro-batch that runs again,
-    writes its records again.
-    """
-
-    def __init__(
-        self, options: Mapping[str, str], serializer: KafkaRecordSerializationSchema
-    ) -> None:
-        self._options = dict(options)
-        self._serializer = serializer
-
-    @staticmethod
-    def builder() -> KafkaSinkBuilder:
-        """Begin with no settings."""
-        return KafkaSinkBuilder()
-
-    def writer(self, kind: TypeInformation | None) -> Act:
-        """The function that writes the records of a round."""
-        options, serializer = self._options, self._serializer
-
-        def act(this: Any, stream: Any) -> None:
-            frame = this.columns_of(stream)
-            columns = [f"{serializer.value.expression(frame.columns)} AS value"]
-            if serializer.key is not None:
-                columns.append(f"{serializer.key.expression(frame.columns)} AS key")
-            writer = frame.selectExpr(*columns).write.format("kafka")
-            writer.options(**options).option("topic", serializer.topic).save()
-
-        return act
-
-
-class KafkaSinkBuilder:
-    """The settings of a `KafkaSink`."""
-
-    def __init__(self) -> None:
-        self._options: dict[str, str] = {}
-        self._serializer: KafkaRecordSerializationSchema | None = None
-
-    def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSinkBuilder:
-        """Set the brokers: ``host:port``, several with commas."""
-        return self.set_property("bootstrap.servers", bootstrap_servers)
-
-    def set_record_serializer(
-        self, record_serializer: KafkaRecordSerializationSchema
-    ) -> KafkaSinkBuilder:
-        """Set the topic and the format of records."""
-        self._serializer = record_serializer
-        return self
-
-    def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> KafkaSinkBuilder:
-        """Ask for a guarantee; UnsupportedOperationError for EXACTLY_ONCE."""
-        if delivery_guarantee is DeliveryGuarantee.EXACTLY_ONCE:
-            raise UnsupportedOperationError(
-                "Spark's Kafka connector has no transactions, so it writes at least once: take "
-                "AT_LEAST_ONCE, and let readers drop records that they have seen, by a key"
-            )
-        return self
-
-    def set_transactional_id_prefix(self, transactional_id_prefix: str) -> KafkaSinkBuilder:
-        """Take the names of transactions, of which there are none."""
-        return self
-
-    def set_property(self, key: str, value: str) -> KafkaSinkBuilder:
-        """Set a property of Kafka's producers."""
-        self._options[f"kafka.{key}"] = str(value)
-        return self
-
-    def build(self) -> KafkaSink:
-        """Make the sink; IllegalArgumentError if brokers or format are missing."""
-        if self._serializer is None or "kafka.bootstrap.servers" not in self._options:
-            raise IllegalArgumentError(
-                "a KafkaSink needs set_bootstrap_servers and set_record_serializer"
-            )
-        return KafkaSink(self._options, self._serializer)

@@ -97,7 +97,7 @@ class TextInput(Input):
 
 @dataclass(frozen=True)
 class FormatInput(Input):
-    """Columns of one of Spark's streaming formats.
+    """Columns of one of Spark's streaming formats, of files at ``paths`` if it is one of files.
 
     ``selections`` are lists of expressions of SQL, which are selected one after the other.
     ``partition`` is the expression that names the partition of a row: each has a watermark.
@@ -108,12 +108,16 @@ class FormatInput(Input):
     options: Mapping[str, str]
     selections: Sequence[Sequence[str]]
     kind: TypeInformation | None
+    paths: Sequence[str] = ()
+    schema: str | None = None
     partition: str | None = None
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """The rows that are read from now on."""
         reader = spark.readStream.format(self.format).options(**self.options)
-        return self._selected(reader.load())
+        if self.schema is not None:
+            reader = reader.schema(self.schema)
+        return self._selected(reader.load(*self.paths))
 
     def _selected(self, frame: DataFrame) -> DataFrame:
         kept: list[str] = []
@@ -131,9 +135,11 @@ class BoundedFormatInput(FormatInput):
     bounded = True
 
     def frame(self, spark: SparkSession) -> DataFrame:
-        """The rows between the two offsets."""
+        """The rows between two offsets, or of files."""
         reader = spark.read.format(self.format).options(**self.options)
-        return self._selected(reader.load())
+        if self.schema is not None:
+            reader = reader.schema(self.schema)
+        return self._selected(reader.load(list(self.paths)) if self.paths else reader.load())
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from flinkish.common.errors import (
 from flinkish.common.jobs import JobStatus
 from flinkish.spark.explained import explain_error
 from flinkish.spark.jobs.inputs import Input
+from flinkish.spark.jobs.modules import missing_module
 from flinkish.spark.jobs.rounds import Round
 from flinkish.spark.jobs.session import unchanged_plans
 from flinkish.spark.passes import Pass
@@ -102,7 +103,8 @@ class Job(ABC):
         """The error of a program, with the lines that matter of Spark's."""
         if isinstance(error, FlinkishError) and not str(error).startswith("[Errno"):
             return error
-        return JobExecutionError(f"job {self.name!r} failed: {explain_error(error)}")
+        said = explain_error(error)
+        return JobExecutionError(f"job {self.name!r} failed: {said}{missing_module(said)}")
 
 
 class BoundedJob(Job):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from flinkish.common import Row, Time, Types, WatermarkStrategy
+from flinkish.common.errors import JobExecutionError
 from flinkish.datastream import AsyncDataStream, DataStream, StreamExecutionEnvironment
 from flinkish.datastream.connectors.number_seq import NumberSequenceSource
 from flinkish.datastream.window import (
@@ -259,3 +260,33 @@ def test_some_elements_are_enough(env: StreamExecutionEnvironment) -> None:
     assert stream.execute_and_collect(limit=2) == [1, 2]
     with env.from_collection([1, 2, 3], Types.LONG()).execute_and_collect() as found:
         assert found.next() == 1
+
+
+def test_a_flat_map_iterates_over_what_it_returns(env: StreamExecutionEnvironment) -> None:
+    """The keys of a dict, as in PyFlink 2.3; the elements of a generator or a set; None is none."""
+    words = env.from_collection(list("abcd"), Types.STRING())
+
+    def values(word: str) -> Any:
+        return {"a": {"x": 1, "y": 2}, "b": None, "c": {"z"}, "d": (one for one in "pq")}[word]
+
+    assert collected(words.flat_map(values, Types.STRING())) == ["p", "q", "x", "y", "z"]
+    keyed = words.key_by(lambda word: word, Types.STRING())
+    assert collected(keyed.flat_map(values, Types.STRING())) == ["p", "q", "x", "y", "z"]
+
+
+def test_a_map_may_give_a_dict(env: StreamExecutionEnvironment) -> None:
+    """As an object, as a MAP, and as a ROW of its names."""
+    numbers = env.from_collection([1, 2], Types.LONG())
+    kinds = [None, Types.MAP(Types.STRING(), Types.LONG())]
+    for kind in kinds:
+        assert collected(numbers.map(lambda n: {"n": n}, kind)) == [{"n": 1}, {"n": 2}]
+    rows = Types.ROW_NAMED(["n"], [Types.LONG()])
+    assert collected(numbers.map(lambda n: {"n": n}, rows)) == [Row(n=1), Row(n=2)]
+
+
+@pytest.mark.parametrize("bad", ["ab", b"ab", 7, Row(1)])
+def test_a_flat_map_must_not_return_one_value(env: StreamExecutionEnvironment, bad: Any) -> None:
+    words = env.from_collection(["a"], Types.STRING())
+    for stream in (words, words.key_by(lambda word: word, Types.STRING())):
+        with pytest.raises(JobExecutionError, match=r"flat_map returned .* of type .*; yield each"):
+            list(stream.flat_map(lambda _: bad).execute_and_collect())

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from flinkish.common import Types, WatermarkStrategy
+from flinkish.common import SimpleStringSchema, Types, WatermarkStrategy
 from flinkish.common.errors import (
     IllegalArgumentError,
     IllegalStateError,
@@ -16,6 +16,7 @@ from flinkish.common.errors import (
 )
 from flinkish.common.time import Time
 from flinkish.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
+from flinkish.datastream.connectors.kafka import KafkaOffsetsInitializer, KafkaSource
 from flinkish.datastream.window import TumblingEventTimeWindows, TumblingProcessingTimeWindows
 from tests.spark.programs.functions import PAIR, Numbers, Window, first
 
@@ -112,3 +113,12 @@ def test_event_times_come_from_an_assigner(env: StreamExecutionEnvironment) -> N
 def test_a_limit_is_positive(env: StreamExecutionEnvironment) -> None:
     with pytest.raises(IllegalArgumentError, match="limit must be 1 or more, not 0"):
         env.from_collection([1], Types.LONG()).execute_and_collect(limit=0)
+
+
+def test_a_session_without_kafka_is_told_of_it(env: StreamExecutionEnvironment) -> None:
+    builder = KafkaSource.builder().set_bootstrap_servers("127.0.0.1:1").set_topics("t")
+    builder.set_bounded(KafkaOffsetsInitializer.latest())
+    source = builder.set_value_only_deserializer(SimpleStringSchema()).build()
+    stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "kafka")
+    with pytest.raises(JobExecutionError, match=r"lacks Spark's kafka: .*kafka-0-10_2\.13:"):
+        list(stream.execute_and_collect())

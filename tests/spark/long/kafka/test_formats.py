@@ -1,0 +1,36 @@
+"""Formats of records over a real broker."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.spark.long.avro.test_avro import avro_jar
+from tests.spark.long.kafka.broker import broker, connector_jars
+
+PROGRAM = Path(__file__).with_name("formats.py")
+LONGEST_S = 300
+
+
+def test_each_format_comes_back(environment: dict[str, str], tmp_path: Path) -> None:
+    jars = Path.home() / ".cache" / "flinkish" / "kafka"
+    jars.mkdir(parents=True, exist_ok=True)
+    java = Path(environment.get("JAVA_HOME") or os.environ["JAVA_HOME"]) / "bin" / "java"
+    settings = tmp_path / "settings.json"
+    (tmp_path / "broker").mkdir()
+    with broker(jars, tmp_path / "broker", str(java)) as address:
+        given = f"{connector_jars(jars)},{avro_jar(jars)}"
+        settings.write_text(json.dumps({"broker": address, "jars": given}))
+        done = subprocess.run(
+            [sys.executable, str(PROGRAM), str(settings)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_S,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "done" in done.stdout

@@ -194,3 +194,32 @@ def test_what_a_job_cannot_do(streaming: StreamExecutionEnvironment) -> None:
             client.trigger_savepoint()
     finally:
         client.cancel().result()
+
+
+class Late:
+    """Numbers of an earlier time, so that the two sources are not at one place."""
+
+    def __call__(self, pair: Any) -> Any:
+        return pair[0], pair[1] - 40
+
+
+def test_united_sources_have_the_lower_watermark_and_one_that_ends_the_highest(
+    streaming: StreamExecutionEnvironment, tmp_path: Path
+) -> None:
+    """The windows of the slower source are whole; those that it did not reach wait."""
+    out = tmp_path / "out"
+    fast, slow = numbers(streaming, 100), numbers(streaming, 100).map(Late(), PAIR)
+    ended = streaming.from_collection([("k0", 5), ("k0", 1000)], PAIR)
+    timed = [one.assign_timestamps_and_watermarks(MONOTONOUS) for one in (fast, slow, ended)]
+    windows = timed[0].union(timed[1], timed[2]).key_by(first)
+    counts = windows.window(TumblingEventTimeWindows.of(Time.milliseconds(30)))
+    to_files(counts.process(Window()).map(str, Types.STRING()), out)
+    client = streaming.execute_async("united")
+    expected: Counter[tuple[str, int]] = Counter({("k0", 0): 1})
+    for number in range(100):
+        expected[f"k{number % 3}", number // 30 * 30] += 1
+        expected[f"k{number % 3}", (number - 40) // 30 * 30] += 1
+    whole = sorted(str((key, begin, n)) for (key, begin), n in expected.items() if begin < 30)
+    until(lambda: len(lines_of(out)) >= len(whole), seconds=LONGEST_S)
+    client.cancel().result()
+    assert sorted(lines_of(out)) == whole, "59 is the last time of the slower source"

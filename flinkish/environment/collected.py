@@ -54,7 +54,7 @@ class CloseableIterator(Iterator[Any]):
 
 
 def elements_of(job: RunningJob, queue: SimpleQueue[Any]) -> CloseableIterator:
-    """The elements that a job puts into a queue, as they come; then the error that ended it, if any.
+    """The elements that a job puts into a queue as they come, then its error if that was its end.
 
     To close it cancels the job, unless it has ended.
     """

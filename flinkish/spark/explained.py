@@ -32,6 +32,9 @@ _ROOMS = "|".join(sorted(room.name for room in _PACKAGE.iterdir() if room.is_dir
 _MACHINERY = re.compile(rf"(.*[/\\])?(flinkish[/\\]({_ROOMS})|pyspark(\.zip)?|py4j)[/\\]|<frozen ")
 _INSTALLED = re.compile(r".*[/\\](site-packages|dist-packages|lib[/\\]python3[^/\\]*)[/\\]", re.I)
 
+# Spark's name of a condition, and what it says of it.
+_CONDITION = re.compile(r"\[[A-Z][A-Z0-9_]+(\.[A-Z0-9_]+)*\] .*")
+
 NOT_OURS = "no operator or task of flinkish raised this"
 
 
@@ -77,8 +80,17 @@ def explain_error(error: BaseException) -> str:
         return "\n".join(frames + ours[-1].said)
     if found:
         return "\n".join([*found[-1].users(), *found[-1].said, NOT_OURS])
-    said = next(iter(str(error).splitlines()), "")
-    return f"{type(error).__name__}: {said}\n{NOT_OURS}"
+    return f"{type(error).__name__}: {_said_by_spark(error)}\n{NOT_OURS}"
+
+
+def _said_by_spark(error: BaseException) -> str:
+    """The line of the last cause that Spark has a name for; the first line if there is none.
+
+    Py4J puts the stack of the JVM, with the causes in it, into the text of its error.
+    """
+    lines = str(error).splitlines()
+    named = [found for line in lines if (found := _CONDITION.search(line))]
+    return named[-1].group() if named else next(iter(lines), "")
 
 
 def _texts(error: BaseException) -> Iterator[str]:

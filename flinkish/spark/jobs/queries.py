@@ -182,15 +182,18 @@ def run_command(
 def row_type_of(schema: StructType) -> RowTypeInfo:
     """The type of the rows of a schema; columns of one name are told apart by numbers, as in Flink.
 
+    A column with a dot in its name, such as that of ``SELECT 1.5``, has Flink's name for those
+    without one, by its place: EXPR$0.
     IllegalArgumentError for a column of a type that has no values in Python.
     """
     names: list[str] = []
     kinds: list[TypeInformation] = []
     seen: set[str] = set()
-    for column in schema.fields:
-        name, number = column.name, 0
+    for at, column in enumerate(schema.fields):
+        given = f"EXPR${at}" if set(column.name) & set(".`") else column.name
+        name, number = given, 0
         while name.lower() in seen:
-            name, number = f"{column.name}{number}", number + 1
+            name, number = f"{given}{number}", number + 1
         seen.add(name.lower())
         names.append(name)
         text = column.dataType.simpleString()

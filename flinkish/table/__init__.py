@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from flinkish.table.schema import Schema
     from flinkish.table.statement_set import StatementSet
     from flinkish.table.table import Table
+    from flinkish.table.table_config import TableConfig
     from flinkish.table.table_descriptor import FormatDescriptor, TableDescriptor
     from flinkish.table.table_environment import StreamTableEnvironment, TableEnvironment
     from flinkish.table.table_result import TableResult
@@ -33,6 +34,7 @@ else:
             "flinkish.table.schema": ("Schema",),
             "flinkish.table.statement_set": ("StatementSet",),
             "flinkish.table.table": ("Table",),
+            "flinkish.table.table_config": ("TableConfig",),
             "flinkish.table.table_descriptor": ("FormatDescriptor", "TableDescriptor"),
             "flinkish.table.table_environment": ("StreamTableEnvironment", "TableEnvironment"),
             "flinkish.table.table_result": ("TableResult",),
@@ -54,6 +56,7 @@ __all__ = [
     "StatementSet",
     "StreamTableEnvironment",
     "Table",
+    "TableConfig",
     "TableDescriptor",
     "TableEnvironment",
     "TableResult",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
-from flinkish.common.errors import ArgumentTypeError
+from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
 from flinkish.table.types import DataType
 
 __all__ = ["Expression", "sql_of"]
@@ -103,8 +103,22 @@ class Expression(Generic[T]):
         """Whether the value is not null."""
         return Expression(f"({self.sql} IS NOT NULL)")
 
-    def alias(self, name: str) -> Expression[T]:
-        """The same value under a name."""
+    @property
+    def asc(self) -> Expression[T]:
+        """The order from the least value to the greatest; nulls come first, as in Flink."""
+        return Expression(f"{self.sql} ASC NULLS FIRST")
+
+    @property
+    def desc(self) -> Expression[T]:
+        """The order from the greatest value to the least; nulls come last, as in Flink."""
+        return Expression(f"{self.sql} DESC NULLS LAST")
+
+    def alias(self, name: str, *extra_names: str) -> Expression[T]:
+        """The same value under a name; IllegalArgumentError for several names of one value."""
+        if extra_names:
+            raise IllegalArgumentError(
+                f"one value has one name, not {', '.join((name, *extra_names))}"
+            )
         return Expression(self.sql, name, self.column)
 
     def cast(self, data_type: DataType) -> Expression[T]:

@@ -86,6 +86,38 @@ class Table:
         pairs = zip(names, new, strict=True)
         return self._of(", ".join(f"{quoted(old)} AS {quoted(name)}" for old, name in pairs))
 
+    def add_columns(self, *fields: Expression[Any]) -> Table:
+        """All columns, and values of each row after them."""
+        columns = [one.selected for one in _checked(fields, "add_columns")]
+        return self._of(", ".join(["*", *columns]))
+
+    def drop_columns(self, *fields: Expression[Any]) -> Table:
+        """All columns but these; IllegalArgumentError for one that there is not, or for all."""
+        dropped = [one.column for one in _checked(fields, "drop_columns")]
+        names = self._kind.get_field_names()
+        kept = [quoted(name) for name in names if name not in dropped]
+        if not kept or len(kept) + len(set(dropped)) != len(names):
+            raise IllegalArgumentError(
+                f"drop_columns takes some of {', '.join(names)}, not "
+                f"{', '.join(one.sql for one in fields)}"
+            )
+        return self._of(", ".join(kept))
+
+    def distinct(self) -> Table:
+        """Each row once."""
+        return self._of("DISTINCT *")
+
+    def order_by(self, *fields: Expression[Any]) -> Table:
+        """The rows in an order: by expressions, or by their ``asc`` or ``desc``."""
+        by = ", ".join(one.sql for one in _checked(fields, "order_by"))
+        return self._of("*", f" ORDER BY {by}")
+
+    def limit(self, fetch: int, offset: int = 0) -> Table:
+        """So many rows, after some that are left out; IllegalArgumentError for numbers below 0."""
+        if fetch < 0 or offset < 0:
+            raise IllegalArgumentError(f"limit takes numbers from 0, not {fetch} and {offset}")
+        return self._of("*", f" LIMIT {int(fetch)} OFFSET {int(offset)}")
+
     def union_all(self, right: Table) -> Table:
         """The rows of this table and of another one, whose columns have the same types."""
         return self._query(

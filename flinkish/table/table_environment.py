@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from flinkish.common.errors import (
@@ -16,6 +17,7 @@ from flinkish.table.assigned import assigned
 from flinkish.table.bridge import stream_of, table_of_stream
 from flinkish.table.changelog_mode import ChangelogMode
 from flinkish.table.connectors import Connector, connector_of
+from flinkish.table.elements import rows_of_values
 from flinkish.table.environment_settings import EnvironmentSettings
 from flinkish.table.planner import Planner, described
 from flinkish.table.result_kind import ResultKind
@@ -34,9 +36,11 @@ from flinkish.table.statements import (
     parse_statement,
 )
 from flinkish.table.table import Table
+from flinkish.table.table_config import TableConfig
 from flinkish.table.table_descriptor import TableDescriptor
 from flinkish.table.table_result import TableResult
 from flinkish.table.table_schema import TableSchema
+from flinkish.table.types import DataType
 
 __all__ = ["StreamTableEnvironment", "TableEnvironment"]
 
@@ -69,6 +73,22 @@ class TableEnvironment:
         """The table or view of a name; IllegalArgumentError if the program has none."""
         found = self._catalog.get(name_of(path))
         return self._planner.read(name_of(path), found) if isinstance(found, Connector) else found
+
+    def from_elements(
+        self,
+        elements: Iterable[Any],
+        schema: DataType | Sequence[str] | None = None,
+        verify_schema: bool = True,
+    ) -> Table:
+        """A table of rows: of a type DataTypes.ROW([...]), or with names for columns.
+
+        Without types the values say them, as in PyFlink: int is BIGINT, float DOUBLE.
+        ``verify_schema`` changes nothing, since values are always looked at.
+        IllegalArgumentError for rows whose types cannot be told.
+        """
+        rows, kind = rows_of_values(elements, schema)
+        stream = self._planner.environment.from_collection(rows, kind)
+        return table_of_stream(self._planner, stream, ())
 
     def from_descriptor(self, descriptor: TableDescriptor) -> Table:
         """The table of a connector, without a name."""
@@ -172,6 +192,10 @@ class TableEnvironment:
             return _described_columns(entry.kind if isinstance(entry, Connector) else entry._kind)
         text = found.text if isinstance(found, Other) else stmt
         return self._spark_runs(text)
+
+    def get_config(self) -> TableConfig:
+        """The settings of the program, by Flink's keys and by those of Spark that begin with it."""
+        return TableConfig(self._planner.environment)
 
     def create_statement_set(self) -> StatementSet:
         """A set of INSERTs that are to be one job."""

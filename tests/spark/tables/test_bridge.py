@@ -123,6 +123,10 @@ def test_methods_of_tables(t_env: Tables, env: Environment) -> None:
     assert rows(both.execute()) == [(1,), (2,), (2,), (3,)]
     assert rows(t_env.sql_query(f"SELECT count(*) FROM {both}").execute()) == [(4,)]
     assert str(both) == str(both)
+    wide = table.add_columns((col("n") % 2).alias("odd")).drop_columns(table.w, table.n)
+    assert rows(wide.distinct().execute()) == [(0,), (1,)]
+    last = table.order_by(table.n.desc).limit(2, 1).select(table.n)
+    assert [row[0] for row in last.execute().collect()] == [2, 1]
     frame = table.alias("word").to_pandas()
     assert sorted(frame["n"]) == [1, 2, 3]
     assert list(frame.columns) == ["word", "n"]
@@ -232,6 +236,14 @@ def test_bad_streams_and_tables(t_env: Tables, env: Environment) -> None:
         table.select("w")  # type: ignore[arg-type]
     with pytest.raises(IllegalArgumentError, match="given 3 names, and there are 2 columns"):
         table.alias("a", "b", "c")
+    with pytest.raises(IllegalArgumentError, match="drop_columns takes some of w, n, not `x`"):
+        table.drop_columns(col("x"))
+    with pytest.raises(IllegalArgumentError, match="numbers from 0, not -1 and 0"):
+        table.limit(-1)
+    with pytest.raises(ArgumentTypeError, match="made of a DataStream, not 1"):
+        t_env.create_temporary_view("B", 1)  # type: ignore[arg-type]
+    with pytest.raises(IllegalArgumentError, match="a table has its own"):
+        t_env.create_temporary_view("B", table, col("w"))
     with pytest.raises(ArgumentTypeError, match="write & for and"):
         table.where((table.n > 1) and (table.n < 3))
     with pytest.raises(UnsupportedOperationError, match="reduce"):
@@ -249,6 +261,17 @@ def test_environments_of_settings(env: Environment) -> None:
         StreamTableEnvironment.create()
     with pytest.raises(ArgumentTypeError, match="not a StreamExecutionEnvironment"):
         StreamTableEnvironment.create(1)  # type: ignore[arg-type]
+
+
+def test_rows_of_values(t_env: Tables) -> None:
+    """Types by the values, as PyFlink infers them, or by a schema."""
+    table = t_env.from_elements([(1, "a", None), (2, None, 0.5)], ["id", "w", "x"])
+    kinds = [str(one) for one in table.get_schema().get_field_data_types()]
+    assert kinds == ["BIGINT", "STRING", "DOUBLE"]
+    assert rows(table.execute()) == [(1, "a", None), (2, None, 0.5)]
+    times = DataTypes.ROW([DataTypes.FIELD("t", DataTypes.TIMESTAMP(3))])
+    made = t_env.from_elements([(datetime(2024, 1, 1),)], times)
+    assert rows(t_env.sql_query(f"SELECT year(t) FROM {made}").execute()) == [(2024,)]
 
 
 def test_tables_that_nothing_reads_do_not_run(t_env: Tables, env: Environment) -> None:

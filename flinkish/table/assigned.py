@@ -30,7 +30,8 @@ def assigned(
 
     Columns go by place: to all of the table, or to those that are named, and the others are null.
     Integers become numbers of other types, fractions other fractions, and times other times; an
-    integer that is too large fails the job.  IllegalArgumentError for anything else.
+    integer that is too large fails the job, unless ``spark.sql.ansi.enabled`` is off.
+    IllegalArgumentError for anything else.
     """
     names = wanted.get_field_names()
     kinds = dict(zip(names, wanted.field_types, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from itertools import count
 from queue import SimpleQueue
@@ -72,7 +73,7 @@ class Planner:
 
     def query(self, text: str, tables: Mapping[str, Table]) -> Table:
         """The table of a query, over all tables that have names, and over these."""
-        from flinkish.spark.jobs.queries import Query, QueryInput, analyze
+        from flinkish.spark.jobs.queries import Change, Query, QueryInput, analyze
 
         entries = {name: self.catalog.get(name) for name in self.catalog.names()}
         entries |= {**self._unnamed, **tables}
@@ -92,19 +93,29 @@ class Planner:
         if not reads:
             source = lambda: QueryInput(query, kind)  # noqa: E731
             return self.table(graph.add("SQL", "source", kind=kind, source=source))
-        unbounded = any(one._unbounded for _, one in reads)
-        updates = self._updates_of(found, [one for _, one in reads], unbounded=unbounded)
+        updates = self._updates_of(found, [one for _, one in reads])
         names = [name for name, _ in reads]
+        nodes = [one._node for _, one in reads]
+        # A query of all rows is one of the first micro-batch, if all of them come with it.
+        changes = found.changes
+        once = changes is not None and changes.change > Change.EACH
+        timed = next((one.name for one in with_ancestors(nodes) if one.keyed), None)
 
         def build(this: Any, *streams: Any) -> Any:
             within = streams[0]._rows.within
+            if once and timed and within is not None and not within.bounded:
+                assert changes is not None
+                raise UnsupportedOperationError(
+                    f"a query with {changes.why} is of bounded sources, in a job that has an "
+                    f"unbounded one: after {timed} rows may come with timers in later "
+                    "micro-batches. Run it in a job of its own, or use streams for it"
+                )
             inputs = dict(zip(names, streams, strict=True))
-            return query.rows(this, inputs, kind, within, once=not unbounded)
+            return query.rows(this, inputs, kind, within, once=once)
 
-        nodes = [one._node for _, one in reads]
         return self.table(graph.add("SQL", "table", nodes, kind=kind, build=build), updates)
 
-    def _updates_of(self, found: Analysis, reads: Sequence[Table], *, unbounded: bool) -> str:
+    def _updates_of(self, found: Analysis, reads: Sequence[Table]) -> str:
         """The words of SQL that make rows of a query change while others come, or nothing.
 
         UnsupportedOperationError for a query that needs all rows of an unbounded source.
@@ -114,7 +125,7 @@ class Planner:
         changes = found.changes
         if changes is None:  # Spark Connect shows no plan
             return ""
-        if unbounded and changes.change > Change.EACH:
+        if any(one._unbounded for one in reads) and changes.change > Change.EACH:
             raise UnsupportedOperationError(
                 f"this query has {changes.why}, and a table that it reads is unbounded: its rows "
                 "come a micro-batch at a time, and the result would be one for each micro-batch. "
@@ -146,7 +157,7 @@ class Planner:
         environment = self.environment
         queue: SimpleQueue[Any] = SimpleQueue()
         nodes = environment._graph.apart("Collect", (table._node,), collect_sink(queue.put))
-        job = environment._job(nodes, f"collect-{next(self._numbers)}")
+        job = environment._job(nodes, _job_name("collect"))
         job.start()
         return TableResult.of_query(table._kind, job, queue)
 
@@ -157,7 +168,7 @@ class Planner:
         for target, node, act in sinks:
             nodes |= dict.fromkeys(environment._graph.apart(f"Insert {target}", (node,), act))
         targets = [target for target, _, _ in sinks]
-        job = environment._job(list(nodes), f"insert-into_{','.join(targets)}")
+        job = environment._job(list(nodes), _job_name(f"insert-into_{','.join(targets)}"))
         job.start()
         kind = RowTypeInfo([Types.LONG()] * len(targets), _distinct(targets))
         row = (-1,) * len(targets)
@@ -232,6 +243,11 @@ def described(name: str, descriptor: TableDescriptor) -> Connector:
             "Schema.new_builder().column('id', DataTypes.BIGINT()).build()"
         )
     return connector_of(name, schema.kind, descriptor.get_options())
+
+
+def _job_name(what: str) -> str:
+    """The name of a job: Spark wants another one for each query that runs."""
+    return f"{what}-{secrets.token_hex(4)}"
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -16,12 +16,19 @@ from flinkish.common import Configuration, Row, Types
 from flinkish.common.errors import (
     IllegalStateError,
     JobCancellationError,
+    JobExecutionError,
     UnsupportedOperationError,
 )
-from flinkish.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
+from flinkish.datastream import (
+    KeyedProcessFunction,
+    RuntimeExecutionMode,
+    StreamExecutionEnvironment,
+)
+from flinkish.datastream.state import ListStateDescriptor
+from flinkish.environment import CloseableIterator
 from flinkish.table import EnvironmentSettings, StreamTableEnvironment
 from tests.spark.programs.functions import Numbers, first
-from tests.spark.tables.given import PAIR, with_numbers, with_words
+from tests.spark.tables.given import PAIR, with_numbers, with_words, words
 from tests.waiting import until
 
 Environment = StreamExecutionEnvironment
@@ -54,6 +61,23 @@ REFUSED = [
     ("SELECT n FROM N TABLESAMPLE (50 PERCENT)", "TABLESAMPLE"),
     ("SELECT N.n FROM N JOIN V ON N.n = V.n", "on both sides"),
 ]
+
+
+class Later(KeyedProcessFunction):
+    """Gives the number of each row two seconds later."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.rows = runtime_context.get_list_state(ListStateDescriptor("rows", Types.INT()))
+
+    def process_element(self, value: Any, ctx: Any) -> None:
+        self.rows.add(value.n)
+        timers = ctx.timer_service()
+        timers.register_processing_time_timer(timers.current_processing_time() + 2000)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[tuple[str, int]]:
+        for number in self.rows.get():
+            yield "late", number
+        self.rows.clear()
 
 
 @pytest.fixture
@@ -147,6 +171,30 @@ def test_bounded_tables_beside_unbounded_ones_come_once(unbounded: Tables) -> No
         with pytest.raises(JobCancellationError):
             later.extend(found)
     assert later == []
+
+
+def test_timers_of_bounded_rows_in_an_unbounded_job(
+    unbounded: Tables, streaming: Environment
+) -> None:
+    """They may come in any micro-batch: rows of one row each pass, sums are refused."""
+    kept = words(streaming).key_by(lambda row: row.w, Types.STRING()).process(Later(), PAIR)
+    later = unbounded.from_data_stream(kept)
+    numbers = unbounded.to_data_stream(unbounded.sql_query("SELECT n FROM N"))
+    ones = numbers.map(lambda row: ("n", row.n), PAIR)
+
+    def united(query: str) -> CloseableIterator:
+        changes = unbounded.to_changelog_stream(unbounded.sql_query(query))
+        found = changes.map(lambda row: ("late", row[0]), PAIR).union(ones).execute_and_collect()
+        assert isinstance(found, CloseableIterator)
+        return found
+
+    with united(f"SELECT f1 + 1 FROM {later}") as found:
+        assert sorted(islice(found, 33))[:3] == [("late", 2), ("late", 3), ("late", 4)]
+    with (
+        united(f"SELECT sum(f1) FROM {later}") as found,
+        pytest.raises(JobExecutionError, match="after Keyed Process rows may come"),
+    ):
+        list(found)
 
 
 def test_a_table_without_end_has_no_pandas(unbounded: Tables) -> None:

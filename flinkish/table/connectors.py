@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["Connector", "connector_of"]
 
 _PROPERTIES = "properties."
-_TIMES = "yyyy-MM-dd HH:mm:ss.SSSSSS"
+# Flink's texts of times have a blank between day and time; both read any number of digits.
+_TEXT_OF_TIMES = "yyyy-MM-dd HH:mm:ss.SSSSSS"
+_TIMES = {"timestampFormat": _TEXT_OF_TIMES, "timestampNTZFormat": _TEXT_OF_TIMES}
 # Flink writes quotes within quoted values twice.
 _FILES: dict[str, dict[str, str]] = {
     "csv": {"escape": '"', "mode": "FAILFAST"},
@@ -197,7 +199,7 @@ class _Files(Connector):
                 "INSERT OVERWRITE of files: delete the directory before the job, or write it with "
                 "Spark, frame.write.mode('overwrite')"
             )
-        options = self._options | {"timestampFormat": _TIMES, "timestampNTZFormat": _TIMES}
+        options = self._options | _TIMES
 
         def write(this: Any, stream: Any) -> None:
             place = f"{self._path.rstrip('/')}/part-{this.job}-{this.number:08d}"
@@ -247,7 +249,7 @@ class _Kafka(Connector):
 
     def _reader(self) -> Any:
         if self._format == "csv":
-            csv = CsvRowDeserializationSchema.Builder(self.kind)
+            csv = CsvRowDeserializationSchema.Builder(self.kind).set_escape_character('"')
             return csv.set_ignore_parse_errors(self._ignores).build()
         json = JsonRowDeserializationSchema.builder().type_info(self.kind)
         return (json.ignore_parse_errors() if self._ignores else json).build()
@@ -258,9 +260,9 @@ class _Kafka(Connector):
             raise UnsupportedOperationError("INSERT OVERWRITE: a topic keeps what it has")
         value: Any
         if self._format == "csv":
-            value = CsvRowSerializationSchema.Builder(self.kind).build()
+            value = CsvRowSerializationSchema(self.kind, {"sep": ",", "escape": '"', **_TIMES})
         else:
-            value = JsonRowSerializationSchema.builder().with_type_info(self.kind).build()
+            value = JsonRowSerializationSchema(self.kind, {"ignoreNullFields": "false", **_TIMES})
         records = KafkaRecordSerializationSchema.builder().set_topic(self._topic)
         sink = KafkaSink.builder().set_bootstrap_servers(self._servers)
         sink.set_record_serializer(records.set_value_serialization_schema(value).build())

@@ -57,10 +57,8 @@ class Planner:
         return self.table(node)
 
     def table(self, node: Node, updates: str = "") -> Table:
-        """The table of a node; it has an end if all its sources have."""
-        sources = [one.source() for one in with_ancestors([node]) if one.source is not None]
-        unbounded = not all(one.bounded for one in sources)
-        return Table(self, node, updates=updates, unbounded=unbounded)
+        """The table of a node."""
+        return Table(self, node, updates)
 
     def name_of(self, table: Table) -> str:
         """The name under which SQL finds a table that has none; each call gives the same."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, IllegalStateError
 from flinkish.common.names import did_you_mean
 from flinkish.common.typeinfo import RowTypeInfo
-from flinkish.environment.nodes import Node
+from flinkish.environment.nodes import Node, with_ancestors
 from flinkish.table.expression import Expression, quoted
 from flinkish.table.expressions import col
 from flinkish.table.table_descriptor import TableDescriptor
@@ -29,14 +30,19 @@ class Table:
     ``t_env.sql_query``, in which ``f"... FROM {table}"`` names a table.
 
     ``updates`` are the words of SQL that make its rows change while others come, in streaming mode;
-    empty if none do.  An ``unbounded`` table has a source that does not end.
+    empty if none do.
     """
 
-    def __init__(self, planner: Planner, node: Node, *, updates: str = "", unbounded: bool) -> None:
+    def __init__(self, planner: Planner, node: Node, updates: str = "") -> None:
         self._planner = planner
         self._node = node
         self._updates = updates
-        self._unbounded = unbounded
+
+    @cached_property
+    def _unbounded(self) -> bool:
+        """Whether it has a source that does not end; the sources say it with Spark."""
+        found = [one.source() for one in with_ancestors([self._node]) if one.source is not None]
+        return not all(one.bounded for one in found)
 
     @property
     def _kind(self) -> RowTypeInfo:

@@ -48,7 +48,7 @@ __all__ = ["StreamTableEnvironment", "TableEnvironment"]
 class TableEnvironment:
     """The tables of a program, and the statements over them; `create` makes one.
 
-    Statements are of Spark's SQL.  Spark looks at each when it is given, so the first one starts
+    Statements are of Spark's SQL.  Spark looks at each when it is given, so the first query starts
     the session.  A table that a program named comes before one of Spark's catalog of its name.
 
     In streaming mode rows of unbounded sources come a micro-batch at a time, so SQL over them may

@@ -69,17 +69,23 @@ class Planner:
         self._unnamed[name] = table
         return name
 
+    def kinds(self) -> dict[str, RowTypeInfo]:
+        """The types of the rows of all tables that SQL finds, by name."""
+        return {
+            name: one.kind if isinstance(one, Connector) else one._kind
+            for name, one in self._entries().items()
+        }
+
+    def _entries(self) -> dict[str, Table | Connector]:
+        named = {name: self.catalog.get(name) for name in self.catalog.names()}
+        return {**named, **self._unnamed}
+
     def query(self, text: str, tables: Mapping[str, Table]) -> Table:
         """The table of a query, over all tables that have names, and over these."""
         from flinkish.spark.jobs.queries import Change, Query, QueryInput, analyze
 
-        entries = {name: self.catalog.get(name) for name in self.catalog.names()}
-        entries |= {**self._unnamed, **tables}
-        kinds = {
-            name: one.kind if isinstance(one, Connector) else one._kind
-            for name, one in entries.items()
-        }
-        query = Query.of(text, kinds)
+        entries = {**self._entries(), **tables}
+        query = Query.of(text, self.kinds() | {name: one._kind for name, one in tables.items()})
         found = analyze(self.environment._session(), query)
         kind = found.kind
         reads: list[tuple[str, Table]] = []

@@ -220,7 +220,7 @@ class TableEnvironment:
                 "EXPLAIN: a query is planned when its job runs, and Spark's page of the job shows "
                 "the plan"
             )
-        kind, rows = run_command(self._planner.environment._session(), text)
+        kind, rows = run_command(self._planner.environment._session(), text, self._planner.kinds())
         return TableResult.of_rows(kind, rows) if kind.get_field_names() else _ok()
 
 

@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 
 from flinkish.common._composite_types import _ElementsTypeInfo
 from flinkish.common.ddl import type_from_ddl
-from flinkish.common.errors import IllegalArgumentError
+from flinkish.common.errors import IllegalArgumentError, UnsupportedOperationError
 from flinkish.common.typeinfo import (
     ListTypeInfo,
     MapTypeInfo,
@@ -141,7 +141,8 @@ class Analysis:
 def analyze(spark: SparkSession, query: Query) -> Analysis:
     """Ask Spark about a query, over tables without rows; nothing is run.
 
-    IllegalArgumentError with Spark's words if it is not a query, or names what there is not.
+    IllegalArgumentError with Spark's words if it is not a query, or names what there is not;
+    UnsupportedOperationError if it names a streaming view of Spark's.
     """
     classic = context_of(spark) is not None
     probes = {f"flinkish_table_{at}": name for at, name in enumerate(query.tables)}
@@ -157,6 +158,12 @@ def analyze(spark: SparkSession, query: Query) -> Analysis:
             schema = frame.schema
         except (AnalysisException, ParseException) as error:
             raise _refused(error, query.text, query.tables) from error
+        if frame.isStreaming:
+            raise UnsupportedOperationError(
+                f"{_short(query.text)!r} reads a streaming DataFrame of Spark's catalog, which a "
+                "program cannot: read its source with the program's environment, or with "
+                "CREATE TABLE ... WITH ('connector' = ...)"
+            )
         kind = row_type_of(schema)
         if not classic:
             return Analysis(kind, dict.fromkeys(query.tables, 1), None)
@@ -168,15 +175,21 @@ def analyze(spark: SparkSession, query: Query) -> Analysis:
 
 
 def run_command(
-    spark: SparkSession, statement: str
+    spark: SparkSession, statement: str, tables: Mapping[str, RowTypeInfo]
 ) -> tuple[RowTypeInfo, list[tuple[object, ...]]]:
-    """Run a statement that is not a query, such as one of Spark's DDL; gives its rows."""
+    """Run a statement that is not a query, such as one of Spark's DDL; gives its rows.
+
+    IllegalArgumentError with Spark's words if it refuses, and with those of the ``tables`` of the
+    program that the statement names, since Spark does not see them.
+    """
     try:
         frame = spark.sql(_AT_END.sub("", statement))
         kind = row_type_of(frame.schema) if frame.columns else RowTypeInfo((), ())
         return kind, [tuple(row) for row in frame.collect()]
     except (AnalysisException, ParseException) as error:
-        raise _refused(error, statement, ()) from error
+        unseen = Query.of(statement, tables).tables
+        hint = f"; of the program's own tables ({', '.join(unseen)}) it sees none" if unseen else ""
+        raise _refused(error, statement, (), hint) from error
 
 
 def row_type_of(schema: StructType) -> RowTypeInfo:
@@ -250,12 +263,13 @@ def _quoted(name: str) -> str:
 
 
 def _refused(
-    error: Exception, text: str, tables: Mapping[str, RowTypeInfo] | Sequence[str]
+    error: Exception, text: str, tables: Mapping[str, RowTypeInfo] | Sequence[str], hint: str = ""
 ) -> IllegalArgumentError:
     said = _SQLSTATE.sub("", str(error)).strip()
     known = f" (tables of this program in it: {', '.join(tables)})" if tables else ""
     return IllegalArgumentError(
-        f"Spark SQL, which runs the statements of tables, refuses {_short(text)!r}{known}: {said}"
+        f"Spark SQL, which runs the statements of tables, refuses {_short(text)!r}{known}: "
+        f"{said}{hint}"
     )
 
 

@@ -100,7 +100,9 @@ def test_views_and_names(
     assert not t_env.drop_temporary_table("V")
 
 
-def test_statements_that_spark_refuses(t_env: Tables, env: Environment) -> None:
+def test_statements_that_spark_refuses(
+    spark: SparkSession, t_env: Tables, env: Environment
+) -> None:
     with_words(t_env, env)
     for wrong, said in (
         ("SELECT nope FROM V", r"refuses 'SELECT nope FROM V' \(tables .* V\).*`nope` cannot be"),
@@ -117,6 +119,12 @@ def test_statements_that_spark_refuses(t_env: Tables, env: Environment) -> None:
         t_env.sql_query("DROP TABLE V")
     with pytest.raises(UnsupportedOperationError, match="Spark's page of the job"):
         t_env.execute_sql("EXPLAIN SELECT * FROM V")
+    with pytest.raises(IllegalArgumentError, match=r"own tables \(V\) it sees none"):
+        t_env.execute_sql("CREATE TABLE x USING parquet AS SELECT * FROM V")
+    spark.readStream.format("rate").load().createOrReplaceTempView("rate_of_spark")
+    with pytest.raises(UnsupportedOperationError, match="reads a streaming DataFrame of Spark's"):
+        t_env.sql_query("SELECT * FROM rate_of_spark")
+    spark.catalog.dropTempView("rate_of_spark")
     with pytest.raises(JobExecutionError, match="DIVIDE_BY_ZERO"):
         list(t_env.execute_sql("SELECT 1 / (n - n) FROM V").collect())
 

@@ -158,8 +158,16 @@ def parse_statement(text: str) -> Statement:
 
 
 def name_of(path: str) -> str:
-    """The name of a table of the program: of one part, without Flink's own catalog and database."""
-    parts = re.findall(r"`((?:[^`]|``)+)`|(\w[\w$]*)", path)
+    """The name of a table of the program: of one part, without Flink's own catalog and database.
+
+    IllegalArgumentError for a text that is no name.
+    """
+    if not isinstance(path, str) or not re.fullmatch(_NAME, path):
+        raise IllegalArgumentError(
+            f"{path!r} is no name of SQL: write it in backticks if it has other signs than letters, "
+            "digits and _, as in `my table`"
+        )
+    parts = re.findall(r"`((?:[^`]|``)+)`|(\w+)", path)
     names = [(quoted or plain).replace("``", "`") for quoted, plain in parts]
     while len(names) > 1 and names[0] in ("default_catalog", "default_database"):
         del names[0]

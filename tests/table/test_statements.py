@@ -122,3 +122,9 @@ def test_tables_that_make_no_sense(text: str, why: str) -> None:
 )
 def test_names(path: str, name: str) -> None:
     assert name_of(path) == name
+
+
+def test_texts_that_are_no_names() -> None:
+    for wrong in ("my view", "", "a.", "`a", "a;b", 3):
+        with pytest.raises(IllegalArgumentError, match="is no name of SQL: write it in backticks"):
+            name_of(wrong)  # type: ignore[arg-type]

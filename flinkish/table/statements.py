@@ -164,8 +164,8 @@ def name_of(path: str) -> str:
     """
     if not isinstance(path, str) or not re.fullmatch(_NAME, path):
         raise IllegalArgumentError(
-            f"{path!r} is no name of SQL: write it in backticks if it has other signs than letters, "
-            "digits and _, as in `my table`"
+            f"{path!r} is no name of SQL: write it in backticks if it has other signs than "
+            "letters, digits and _, as in `my table`"
         )
     parts = re.findall(r"`((?:[^`]|``)+)`|(\w+)", path)
     names = [(quoted or plain).replace("``", "`") for quoted, plain in parts]

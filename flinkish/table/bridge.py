@@ -69,7 +69,7 @@ def _retyped(planner: Planner, node: Any, names: Sequence[str], kind: TypeInform
         from flinkish.spark.jobs.queries import table_of
 
         frame = this.columns_of(stream).toDF(*names)
-        return table_of(frame, kind, stream._rows.within)
+        return table_of(frame, kind, [stream])
 
     graph = planner.environment._graph
     return graph.add("Table", "table", (node,), kind=kind, build=build)

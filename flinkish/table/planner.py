@@ -115,7 +115,7 @@ class Planner:
                     "micro-batches. Run it in a job of its own, or use streams for it"
                 )
             inputs = dict(zip(names, streams, strict=True))
-            return query.rows(this, inputs, kind, within, once=once)
+            return query.rows(this, inputs, kind, once=once)
 
         return self.table(graph.add("SQL", "table", nodes, kind=kind, build=build), updates)
 

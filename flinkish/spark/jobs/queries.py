@@ -29,7 +29,6 @@ from flinkish.spark.jobs.changes import Change, Changes, changes_of
 from flinkish.spark.jobs.inputs import Input
 from flinkish.spark.jobs.rounds import Round
 from flinkish.spark.mapped_frame import Batches, MappedFrame
-from flinkish.spark.passes import Pass
 from flinkish.spark.session import context_of
 from flinkish.spark.streams.data_stream import DataStream
 from flinkish.spark.streams.rows import StreamRows
@@ -85,7 +84,6 @@ class Query:
         this: Round,
         streams: Mapping[str, DataStream],
         kind: RowTypeInfo,
-        within: Pass | None,
         *,
         once: bool,
     ) -> DataStream:
@@ -104,12 +102,18 @@ class Query:
         frame = self.over(views, spark).toDF(*kind.get_field_names())
         if once and this.number > 0:
             frame = frame.where(F.lit(False))
-        return table_of(frame, kind, within)
+        return table_of(frame, kind, list(streams.values()))
 
 
-def table_of(frame: DataFrame, kind: TypeInformation, within: Pass | None) -> DataStream:
-    """The rows of a DataFrame as a stream without event time."""
-    return DataStream._of(StreamRows(MappedFrame(frame), tuple(frame.columns), kind, within=within))
+def table_of(frame: DataFrame, kind: TypeInformation, inputs: Sequence[DataStream]) -> DataStream:
+    """The rows of a DataFrame as a stream without event time, of the pass of its inputs.
+
+    It ends if all of these do, and no timers of operators may give rows later.
+    """
+    ends = all(one._rows.ends and not one._rows.chained for one in inputs)
+    within = inputs[0]._rows.within
+    columns = tuple(frame.columns)
+    return DataStream._of(StreamRows(MappedFrame(frame), columns, kind, ends=ends, within=within))
 
 
 @dataclass(frozen=True)

@@ -12,19 +12,21 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from flinkish.common import Configuration, Row, Types
+from flinkish.common import Configuration, Row, Time, Types, WatermarkStrategy
 from flinkish.common.errors import (
     IllegalStateError,
     JobCancellationError,
     JobExecutionError,
     UnsupportedOperationError,
 )
+from flinkish.common.watermark_strategy import TimestampAssigner
 from flinkish.datastream import (
     KeyedProcessFunction,
     RuntimeExecutionMode,
     StreamExecutionEnvironment,
 )
 from flinkish.datastream.state import ListStateDescriptor
+from flinkish.datastream.window import TumblingEventTimeWindows
 from flinkish.environment import CloseableIterator
 from flinkish.table import EnvironmentSettings, StreamTableEnvironment
 from tests.spark.programs.functions import Numbers, first
@@ -61,6 +63,16 @@ REFUSED = [
     ("SELECT n FROM N TABLESAMPLE (50 PERCENT)", "TABLESAMPLE"),
     ("SELECT N.n FROM N JOIN V ON N.n = V.n", "on both sides"),
 ]
+
+
+class Number(TimestampAssigner):
+    """The number of a row is its time."""
+
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        return int(value.n)
+
+
+BY_NUMBER = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Number())
 
 
 class Later(KeyedProcessFunction):
@@ -171,6 +183,25 @@ def test_bounded_tables_beside_unbounded_ones_come_once(unbounded: Tables) -> No
         with pytest.raises(JobCancellationError):
             later.extend(found)
     assert later == []
+
+
+def test_the_watermark_of_a_bounded_table_holds_nothing_up(
+    unbounded: Tables, streaming: Environment
+) -> None:
+    """Its rows are all there in the first micro-batch, as those of a bounded source are."""
+    few = unbounded.to_data_stream(
+        unbounded.sql_query("SELECT w AS k, CAST(n AS BIGINT) AS n FROM V")
+    )
+    many = unbounded.to_data_stream(unbounded.sql_query("SELECT k, n FROM N"))
+    timed = [one.assign_timestamps_and_watermarks(BY_NUMBER) for one in (few, many)]
+    windows = timed[0].union(timed[1]).key_by(lambda row: row.k, Types.STRING())
+    sums = windows.window(TumblingEventTimeWindows.of(Time.milliseconds(10)))
+    kind = Types.ROW_NAMED(["k", "n"], [Types.STRING(), Types.LONG()])
+    made = sums.reduce(lambda a, b: Row(k=a.k, n=a.n + b.n), output_type=kind)
+    with made.execute_and_collect() as found:
+        rows = sorted((row.k, row.n) for row in islice(found, 8))
+    assert rows[:2] == [("a", 4), ("b", 2)]
+    assert rows[2:] == [("k0", 18), ("k0", 45), ("k1", 12), ("k1", 58), ("k2", 15), ("k2", 42)]
 
 
 def test_timers_of_bounded_rows_in_an_unbounded_job(

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every kind of operator on the oldest Spark that pyproject.toml promises, in an environment of its
-# own: keyed functions, windows, two inputs, asynchronous calls, batch DataFrames, processing time.
+# own: keyed functions, windows, two inputs, asynchronous calls, batch DataFrames, processing time, and the plans of SQL over streams.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
@@ -23,4 +23,5 @@ exec python -m pytest -q -p no:cacheprovider -c "$ROOT/pyproject.toml" --rootdir
     tests/spark/test_processing_time.py::test_timers_fire_without_data \
     tests/spark/test_windows.py::test_batch_dataframes \
     tests/spark/test_two_streams.py::test_connect \
-    tests/spark/test_async_map.py::test_a_batch
+    tests/spark/test_async_map.py::test_a_batch \
+    tests/spark/tables/test_unbounded_tables.py::test_queries_that_need_all_rows_are_refused

@@ -10,12 +10,14 @@ from flinkish.common._composite_types import _ElementsTypeInfo
 from flinkish.common.data_types import RowType
 from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
 from flinkish.common.typeinfo import (
+    ListTypeInfo,
     MapTypeInfo,
     RowTypeInfo,
     TimestampTypeInfo,
     TimeTypeInfo,
     TupleTypeInfo,
     TypeInformation,
+    Types,
 )
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
     "alike",
     "check_row_type",
     "in_backticks",
+    "kind_in_files",
     "shifted",
 ]
 
@@ -62,7 +65,7 @@ class RowDataBulkWriterFactory(BulkWriterFactory):
 
     def check(self, kind: TypeInformation | None) -> None:
         """ArgumentTypeError names the first field that differs."""
-        wanted = self._row_type.type_info
+        wanted = kind_in_files(self._row_type.kind)
         assert isinstance(wanted, RowTypeInfo)
         declare = (
             f"give the operator before the sink the output_type {wanted}, or Types.ROW(...) of "
@@ -79,7 +82,7 @@ class RowDataBulkWriterFactory(BulkWriterFactory):
                 f"elements {len(kind.field_types)}, {kind}: {declare}"
             )
         for field, given in zip(self._row_type.fields, kind.field_types, strict=True):
-            if not alike(given, field.data_type.type_info):
+            if not alike(given, kind_in_files(field.data_type.kind)):
                 raise ArgumentTypeError(
                     f"the field {field.name} of the files is {field.data_type}, and of the "
                     f"elements {given}: {declare}"
@@ -89,12 +92,28 @@ class RowDataBulkWriterFactory(BulkWriterFactory):
         """The fields under the names of the type."""
         found = []
         for field, column in zip(self._row_type.fields, columns, strict=True):
-            kind = field.data_type.type_info
+            kind = kind_in_files(field.data_type.kind)
             value = f"cast({in_backticks(column)} AS {kind.to_ddl()})"
             if self._utc:
                 value = shifted(kind, value, "from_utc_timestamp")
             found.append(f"{value} AS {in_backticks(field.name)}")
         return found
+
+
+def kind_in_files(kind: TypeInformation) -> TypeInformation:
+    """The type of the elements that files with columns of a type have: instants are of their own.
+
+    PyFlink gives times without a zone as datetimes, and points in time as Instants.
+    """
+    if isinstance(kind, TimestampTypeInfo):
+        return Types.SQL_TIMESTAMP() if kind.wall_clock else Types.INSTANT()
+    if isinstance(kind, RowTypeInfo):
+        return RowTypeInfo([kind_in_files(one) for one in kind.field_types], kind.get_field_names())
+    if isinstance(kind, ListTypeInfo):
+        return Types.LIST(kind_in_files(kind.elem_type))
+    if isinstance(kind, MapTypeInfo):
+        return Types.MAP(kind_in_files(kind.key_type_info), kind_in_files(kind.value_type_info))
+    return kind
 
 
 def check_row_type(row_type: object) -> RowType:
@@ -108,7 +127,7 @@ def check_row_type(row_type: object) -> RowType:
             f"not {row_type!r}"
         )
     for field in row_type.fields:
-        if _has_times(field.data_type.type_info):
+        if _has_times(kind_in_files(field.data_type.kind)):
             raise UnsupportedOperationError(
                 f"the field {field.name} is {field.data_type}, and Spark's files have no times of "
                 "day: take DataTypes.BIGINT() and microseconds, or DataTypes.TIMESTAMP()"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flinkish.common._basic_types import DecimalTypeInfo
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
-from flinkish.common.typeinfo import RowTypeInfo, TypeInformation, Types
+from flinkish.common.typeinfo import RowTypeInfo, TimestampTypeInfo, TypeInformation, Types
 
 __all__ = ["DataType", "DataTypes", "NumericType", "RowField", "RowType"]
 
@@ -16,14 +16,21 @@ _MOST_DIGITS = 38
 
 @dataclass(frozen=True)
 class DataType:
-    """The type of a column: its name in SQL, and the type of the elements that it holds."""
+    """The type of a column: its text in Flink's SQL, and the type of its values in streams.
 
-    name: str
-    type_info: TypeInformation
-    is_nullable: bool = True
+    Whether it may be null is kept for its text; Spark looks at the values.
+    """
+
+    text: str
+    kind: TypeInformation
+    nullable: bool = True
 
     def __str__(self) -> str:
-        return self.name if self.is_nullable else f"{self.name} NOT NULL"
+        return self.text if self.nullable else f"{self.text} NOT NULL"
+
+    def not_null(self) -> DataType:
+        """The same, for values that are never null."""
+        return type(self)(self.text, self.kind, False)
 
 
 @dataclass(frozen=True)
@@ -44,16 +51,18 @@ class RowType(DataType):
     """The type of rows, with names of fields."""
 
     def __init__(self, fields: Sequence[RowField], nullable: bool = True) -> None:
-        inside = ", ".join(f"{one.name} {one.data_type}" for one in fields)
-        kind = RowTypeInfo(
-            [one.data_type.type_info for one in fields], [one.name for one in fields]
-        )
+        inside = ", ".join(f"`{one.name}` {one.data_type}" for one in fields)
+        kind = RowTypeInfo([one.data_type.kind for one in fields], [one.name for one in fields])
         super().__init__(f"ROW<{inside}>", kind, nullable)
         object.__setattr__(self, "fields", tuple(fields))
         object.__setattr__(self, "names", [one.name for one in fields])
 
     fields: tuple[RowField, ...]
     names: list[str]
+
+    def not_null(self) -> RowType:
+        """The same, for rows that are never null."""
+        return RowType(self.fields, False)
 
     def field_names(self) -> list[str]:
         """The names in their order."""
@@ -157,18 +166,18 @@ class DataTypes:
 
     @staticmethod
     def TIME(precision: int = 0, nullable: bool = True) -> DataType:
-        """Times of day, which Spark's files have none of."""
+        """Times of a day; Spark has them since 4.1, and none in files."""
         return DataType(f"TIME({precision})", Types.SQL_TIME(), nullable)
 
     @staticmethod
     def TIMESTAMP(precision: int = 6, nullable: bool = True) -> DataType:
-        """Datetimes without a zone, of microseconds."""
-        return DataType(f"TIMESTAMP({precision})", Types.SQL_TIMESTAMP(), nullable)
+        """Times on a calendar and a clock, without a zone: Spark's TIMESTAMP_NTZ."""
+        return DataType(f"TIMESTAMP({precision})", TimestampTypeInfo(wall_clock=True), nullable)
 
     @staticmethod
     def TIMESTAMP_WITH_LOCAL_TIME_ZONE(precision: int = 6, nullable: bool = True) -> DataType:
-        """Points in time, of microseconds."""
-        return DataType(f"TIMESTAMP_LTZ({precision})", Types.INSTANT(), nullable)
+        """Points in time, shown in the session's zone: Spark's TIMESTAMP."""
+        return DataType(f"TIMESTAMP_LTZ({precision})", Types.SQL_TIMESTAMP(), nullable)
 
     @staticmethod
     def TIMESTAMP_LTZ(precision: int = 6, nullable: bool = True) -> DataType:
@@ -178,14 +187,14 @@ class DataTypes:
     @staticmethod
     def ARRAY(element_type: DataType, nullable: bool = True) -> DataType:
         """Lists of elements of one type."""
-        kind = Types.LIST(_type("element_type", element_type).type_info)
+        kind = Types.LIST(_type("element_type", element_type).kind)
         return DataType(f"ARRAY<{element_type}>", kind, nullable)
 
     @staticmethod
     def MAP(key_type: DataType, value_type: DataType, nullable: bool = True) -> DataType:
         """Dicts with keys of one type and values of another."""
         key, value = _type("key_type", key_type), _type("value_type", value_type)
-        kind = Types.MAP(key.type_info, value.type_info)
+        kind = Types.MAP(key.kind, value.kind)
         return DataType(f"MAP<{key_type}, {value_type}>", kind, nullable)
 
     @staticmethod
@@ -194,9 +203,12 @@ class DataTypes:
         return RowField(name, _type("data_type", data_type), description)
 
     @staticmethod
-    def ROW(row_fields: Iterable[RowField] = (), nullable: bool = True) -> RowType:
-        """Rows of such fields."""
-        fields = list(row_fields)
+    def ROW(row_fields: Iterable[RowField | DataType] = (), nullable: bool = True) -> RowType:
+        """Rows of fields, which `FIELD` makes; bare types are named f0, f1 and so on."""
+        fields = [
+            RowField(f"f{at}", one) if isinstance(one, DataType) else one
+            for at, one in enumerate(row_fields)
+        ]
         for one in fields:
             if not isinstance(one, RowField):
                 raise ArgumentTypeError(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any
 
-__all__ = ["CloseableIterator"]
+from flinkish.common.jobs import RunningJob
+
+__all__ = ["CloseableIterator", "elements_of"]
 
 
 class CloseableIterator(Iterator[Any]):
@@ -48,3 +51,26 @@ class CloseableIterator(Iterator[Any]):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def elements_of(job: RunningJob, queue: SimpleQueue[Any]) -> CloseableIterator:
+    """The elements that a job puts into a queue as they come, then its error if that was its end.
+
+    To close it cancels the job, unless it has ended.
+    """
+
+    def taken() -> Iterator[Any]:
+        while True:
+            ended = job.status().is_terminal_state()
+            try:
+                yield queue.get(timeout=0 if ended else 0.05)
+            except Empty:
+                if ended:
+                    break
+        job.wait()
+
+    def end() -> None:
+        if not job.status().is_terminal_state():
+            job.cancel()
+
+    return CloseableIterator(taken(), end)

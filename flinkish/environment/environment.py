@@ -6,7 +6,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Iterable, Sequence
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from flinkish.common.configuration import Configuration
@@ -20,7 +20,7 @@ from flinkish.common.jobs import JobClient, JobExecutionResult, JobID
 from flinkish.common.serialization import check_charset
 from flinkish.common.typeinfo import TypeInformation, Types
 from flinkish.common.watermark_strategy import WatermarkStrategy
-from flinkish.environment.collected import CloseableIterator
+from flinkish.environment.collected import elements_of
 from flinkish.environment.configured import Configured
 from flinkish.environment.connectors.base import Source
 from flinkish.environment.execution import Execution
@@ -190,7 +190,6 @@ class StreamExecutionEnvironment(Configured):
 
     def _job(self, nodes: Sequence[Node], name: str | None) -> Job:
         from flinkish.spark.jobs.job import BoundedJob, StreamingJob
-        from flinkish.spark.jobs.session import session_for
         from flinkish.spark.passes import Pass
 
         execution = Execution(nodes, self._options())
@@ -206,12 +205,8 @@ class StreamExecutionEnvironment(Configured):
                 f"the source {unbounded[0]!r} is unbounded, and the mode is BATCH: set "
                 "RuntimeExecutionMode.STREAMING or AUTOMATIC"
             )
-        settings = self._configuration.to_dict().items()
-        spark_settings = {key: str(value) for key, value in settings if key.startswith("spark.")}
         title = name or _NAME
-        spark = session_for(spark_settings, title)
-        for prepare in self._prepared:
-            prepare(spark)
+        spark = self._session(title)
         tasks = self._tasks()
         if unbounded:
             interval = max(0, self._checkpoints.get_checkpoint_interval())
@@ -223,6 +218,17 @@ class StreamExecutionEnvironment(Configured):
             now = time.time_ns() // 1_000_000
             within = Pass(tasks, bounded=True, token=secrets.token_hex(8), defined_ms=now)
         return BoundedJob(spark, title, inputs, execution, within)
+
+    def _session(self, title: str = _NAME) -> Any:
+        """The session of jobs, started if there is none."""
+        from flinkish.spark.jobs.session import session_for
+
+        settings = self._configuration.to_dict().items()
+        spark_settings = {key: str(value) for key, value in settings if key.startswith("spark.")}
+        spark = session_for(spark_settings, title)
+        for prepare in self._prepared:
+            prepare(spark)
+        return spark
 
     def _tasks(self) -> int:
         """How many tasks an operator has."""
@@ -261,25 +267,8 @@ class StreamExecutionEnvironment(Configured):
         self._graph.add("Collect", "sink", (node,), act=collect_sink(queue.put))
         job = self._job(self._graph.take(), name)
         job.start()
-
-        def end() -> None:
-            if not job.status().is_terminal_state():
-                job.cancel()
-
-        found = CloseableIterator(_taken(queue, job), end)
+        found = elements_of(job, queue)
         if limit is None:
             return found
         with found:
             return [value for _, value in zip(range(limit), found, strict=False)]
-
-
-def _taken(queue: SimpleQueue[Any], job: Job) -> Any:
-    """Elements as they come, until the job has ended; its error, if that was its end."""
-    while True:
-        ended = job.status().is_terminal_state()
-        try:
-            yield queue.get(timeout=0 if ended else 0.05)
-        except Empty:
-            if ended:
-                break
-    job.wait()

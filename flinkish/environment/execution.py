@@ -99,6 +99,8 @@ class _Streams:
             return self._all_outputs(node).flat_map(Untagged(), node.kind)
         assert node.build is not None
         inputs = [self.of(one) for one in node.inputs]
+        if node.role == "table":
+            return node.build(self._round, *inputs)
         options = self._execution.options_of(node) if node.keyed else {}
         return node.build(*inputs, **options)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Act", "Build", "Graph", "Node", "Role"]
 
-Role: TypeAlias = Literal["source", "operator", "side output", "sink"]
+Role: TypeAlias = Literal["source", "operator", "side output", "table", "sink"]
 
 # Makes a stream of `flinkish.spark` of those of the inputs, with the options of the operator.
 Build: TypeAlias = Callable[..., Any]
@@ -26,12 +26,13 @@ Act: TypeAlias = "Callable[[Round, Any], None]"
 
 @dataclass(eq=False)
 class Node:
-    """A source, an operator, one of its side outputs, or a sink.
+    """A source, an operator, one of its side outputs, a table, or a sink.
 
     ``kind`` is the type of its elements, None if none was declared.  ``build`` is called with the
     streams of the ``inputs``; if it is ``keyed``, also with options by keyword.  ``tagged`` builds
     all outputs of a function without keys in one stream, for the ``tags`` that were asked for.  One
-    that ``reads_twice`` reads rows and marks of the watermark of its inputs apart.
+    that ``reads_twice`` reads rows and marks of the watermark of its inputs apart.  The build of a
+    table takes the round before the streams, and a table that nothing reads does not run.
     """
 
     number: int
@@ -75,6 +76,12 @@ class Graph:
         self._next += 1
         self.nodes.append(node)
         return node
+
+    def apart(self, name: str, inputs: Sequence[Node], act: Act) -> list[Node]:
+        """A sink and all that it needs, for a job of its own; other nodes go on waiting."""
+        node = self.add(name, "sink", inputs, act=act)
+        self.nodes.remove(node)
+        return with_ancestors([node])
 
     def take(self) -> list[Node]:
         """The nodes since the last job; the next job has others.

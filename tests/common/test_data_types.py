@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from flinkish.common.bulk import alike, shifted
+from flinkish.common.bulk import alike, kind_in_files, shifted
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
 from flinkish.common.typeinfo import Types
 from flinkish.table import DataTypes
@@ -25,10 +25,10 @@ def test_types_have_names_and_elements() -> None:
         ]
     )
     assert str(row) == (
-        "ROW<id BIGINT NOT NULL, tags ARRAY<CHAR(3)>, at TIMESTAMP(3), "
-        "more MAP<STRING, DECIMAL(38, 18)>>"
+        "ROW<`id` BIGINT NOT NULL, `tags` ARRAY<CHAR(3)>, `at` TIMESTAMP(3), "
+        "`more` MAP<STRING, DECIMAL(38, 18)>>"
     )
-    assert row.type_info == Types.ROW_NAMED(
+    assert kind_in_files(row.kind) == Types.ROW_NAMED(
         ["id", "tags", "at", "more"],
         [
             Types.LONG(),
@@ -42,8 +42,10 @@ def test_types_have_names_and_elements() -> None:
     assert row.field_types()[2] == DataTypes.TIMESTAMP(3)
     assert [len(row), len(list(row))] == [4, 4]
     assert next(iter(row)) == RowField("id", DataTypes.BIGINT(nullable=False))
+    assert kind_in_files(DataTypes.TIMESTAMP_LTZ().kind) == Types.INSTANT()
+    assert row.not_null() == DataTypes.ROW(row.fields, nullable=False)
     assert DataTypes.TIMESTAMP_LTZ() == DataTypes.TIMESTAMP_WITH_LOCAL_TIME_ZONE()
-    assert DataTypes.VARBINARY(3).type_info.to_ddl() == "binary"
+    assert DataTypes.VARBINARY(3).kind.to_ddl() == "binary"
     assert isinstance(DataTypes.TIME(), DataType)
 
 
@@ -67,7 +69,7 @@ def test_types_that_fit_files() -> None:
     """Names of fields and digits of decimals may differ, and tuples are rows."""
     wanted = DataTypes.ROW(
         [FIELD("a", DataTypes.DECIMAL(5, 2)), FIELD("b", DataTypes.ARRAY(DataTypes.BYTES()))]
-    ).type_info
+    ).kind
     binary = Types.PRIMITIVE_ARRAY(Types.BYTE())
     assert alike(Types.TUPLE([Types.BIG_DEC(), Types.OBJECT_ARRAY(binary)]), wanted)
     assert not alike(Types.TUPLE([Types.DOUBLE(), Types.LIST(binary)]), wanted)

@@ -9,6 +9,7 @@ from flinkish.common.bulk import (
     RowDataBulkWriterFactory,
     check_row_type,
     in_backticks,
+    kind_in_files,
     shifted,
 )
 from flinkish.common.configuration import Configuration
@@ -40,13 +41,13 @@ class ParquetColumnarRowInputFormat(BulkFormat):
     ) -> None:
         if batch_size < 1:
             raise IllegalArgumentError(f"batch_size must be 1 or more, not {batch_size}")
-        kind = check_row_type(row_type).type_info
+        kind = kind_in_files(check_row_type(row_type).kind)
         selected = []
         for field in row_type.fields:
             name = in_backticks(field.name)
             value = name
             if is_utc_timestamp:
-                value = shifted(field.data_type.type_info, name, "to_utc_timestamp")
+                value = shifted(kind_in_files(field.data_type.kind), name, "to_utc_timestamp")
             selected.append(f"{value} AS {name}")
         options = _options(hadoop_config)
         super().__init__(Reading("parquet", kind, options, schema_ddl(kind), [selected]))

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from flinkish.common.bulk import BulkWriterFactory, RowDataBulkWriterFactory, in_backticks
+from flinkish.common.bulk import (
+    BulkWriterFactory,
+    RowDataBulkWriterFactory,
+    in_backticks,
+    kind_in_files,
+)
 from flinkish.common.data_types import DataType, DataTypes, NumericType, RowField, RowType
 from flinkish.common.errors import (
     ArgumentTypeError,
@@ -74,9 +79,7 @@ class CsvSchemaBuilder:
         """Add a column of lists of texts or, with their type, of numbers or truth values."""
         self._settings.separators[name] = separator
         kind = DataTypes.STRING() if element_type is None else element_type
-        if kind.type_info not in (Types.STRING(), Types.BOOLEAN()) and not isinstance(
-            kind, NumericType
-        ):
+        if kind.kind not in (Types.STRING(), Types.BOOLEAN()) and not isinstance(kind, NumericType):
             raise ArgumentTypeError(
                 f"the arrays of CSV hold texts, numbers or truth values, and those of {name} are "
                 f"of {kind}"
@@ -245,11 +248,13 @@ class CsvReaderFormat(StreamFormat):
         texts = ", ".join(f"{name} string" for name in names)
         reader = CellReader(told.null_value, "a CSV file")
         cells = [
-            reader.value(name, one.name, one.data_type.type_info, told.separators.get(one.name, ""))
+            reader.value(
+                name, one.name, kind_in_files(one.data_type.kind), told.separators.get(one.name, "")
+            )
             for one, name in zip(schema.row_type, names, strict=True)
         ]
         selected = [f"{cell} AS {name}" for cell, name in zip(cells, names, strict=True)]
-        kind = schema.row_type.type_info
+        kind = kind_in_files(schema.row_type.kind)
         return CsvReaderFormat(Reading("csv", kind, options, texts, [selected]))
 
 
@@ -293,7 +298,7 @@ class _CsvWriterFactory(RowDataBulkWriterFactory):
             if one.name in self._separators:
                 cell = written_list(cell, self._separators[one.name])
             else:
-                cell = f"cast({cell} AS {one.data_type.type_info.to_ddl()})"
+                cell = f"cast({cell} AS {kind_in_files(one.data_type.kind).to_ddl()})"
             found.append(f"{cell} AS {name}")
         return found
 

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 __all__ = [
     "BoundedFormatInput",
     "CollectionInput",
+    "FilesInput",
     "FormatInput",
     "FunctionInput",
     "Input",
+    "MonitoredFilesInput",
     "NumbersInput",
+    "RangeInput",
     "TextInput",
 ]
 
@@ -140,6 +143,51 @@ class BoundedFormatInput(FormatInput):
         if self.schema is not None:
             reader = reader.schema(self.schema)
         return self._selected(reader.load(list(self.paths)) if self.paths else reader.load())
+
+
+@dataclass(frozen=True)
+class RangeInput(Input):
+    """Columns that expressions of SQL make of ``id``, which counts the rows from 0."""
+
+    rows: int
+    expressions: Sequence[str]
+    kind: TypeInformation
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """The rows."""
+        return spark.range(self.rows).selectExpr(*self.expressions)
+
+
+@dataclass(frozen=True)
+class FilesInput(Input):
+    """The rows of all files of one of Spark's formats in a directory and those below it."""
+
+    format: str
+    path: str
+    options: Mapping[str, str]
+    kind: TypeInformation
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """The rows of the files that are there."""
+        return self._opened(spark.read)
+
+    def _opened(self, reader: Any) -> DataFrame:
+        from flinkish.spark.type_mapping import row_schema
+
+        reader = reader.format(self.format).schema(row_schema(self.kind)).options(**self.options)
+        found: DataFrame = reader.option("recursiveFileLookup", "true").load(self.path)
+        return found
+
+
+@dataclass(frozen=True)
+class MonitoredFilesInput(FilesInput):
+    """The same, and of files that come."""
+
+    bounded = False
+
+    def frame(self, spark: SparkSession) -> DataFrame:
+        """The rows of files from now on."""
+        return self._opened(spark.readStream)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -36,6 +37,7 @@ class Round:
     job: str
     number: int
     kept: list[DataFrame]
+    views: list[str] = field(default_factory=list)
 
     @staticmethod
     def over(
@@ -97,8 +99,18 @@ class Round:
         stream._rows.check_columns()
         return stream._rows.in_columns()
 
+    def view(self, frame: DataFrame) -> str:
+        """The name under which statements of SQL find a DataFrame while the round lasts."""
+        name = f"flinkish_view_{secrets.token_hex(8)}"
+        frame.createOrReplaceTempView(name)
+        self.views.append(name)
+        return name
+
     def close(self) -> None:
-        """Forget what was shared."""
+        """Forget what was shared and named."""
+        for name in self.views:
+            self.spark.catalog.dropTempView(name)
         for frame in self.kept:
             frame.unpersist()
+        self.views.clear()
         self.kept.clear()

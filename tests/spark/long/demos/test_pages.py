@@ -13,6 +13,7 @@ TUTORIAL = "docs/tutorial/index.md"
 PAGES = [
     TUTORIAL,
     "docs/guides/programs.md",
+    "docs/guides/tables.md",
     "docs/guides/porting.md",
     "docs/guides/sessionization.md",
     "docs/guides/testing.md",

@@ -1,0 +1,307 @@
+"""Flink's connectors of tables, each by what Spark has for it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from flinkish.common.errors import IllegalArgumentError, UnsupportedOperationError
+from flinkish.common.names import did_you_mean
+from flinkish.common.typeinfo import RowTypeInfo
+from flinkish.environment.connectors.formats import (
+    CsvRowDeserializationSchema,
+    CsvRowSerializationSchema,
+    JsonRowDeserializationSchema,
+    JsonRowSerializationSchema,
+)
+from flinkish.environment.connectors.kafka import KafkaOffsetsInitializer, KafkaSource
+from flinkish.environment.connectors.kafka_sinks import KafkaRecordSerializationSchema, KafkaSink
+from flinkish.environment.nodes import Act
+from flinkish.environment.sinks import print_sink
+from flinkish.table.datagen import generated
+
+if TYPE_CHECKING:
+    from flinkish.spark.jobs.inputs import Input
+
+__all__ = ["Connector", "connector_of"]
+
+_PROPERTIES = "properties."
+# Flink's texts of times have a blank between day and time; both read any number of digits.
+_TEXT_OF_TIMES = "yyyy-MM-dd HH:mm:ss.SSSSSS"
+_TIMES = {"timestampFormat": _TEXT_OF_TIMES, "timestampNTZFormat": _TEXT_OF_TIMES}
+# Flink writes quotes within quoted values twice.
+_FILES: dict[str, dict[str, str]] = {
+    "csv": {"escape": '"', "mode": "FAILFAST"},
+    "json": {"mode": "FAILFAST", "ignoreNullFields": "false"},
+    "parquet": {},
+    "orc": {},
+}
+
+
+class Options:
+    """The options of a table, each of which is to be understood."""
+
+    def __init__(self, table: str, given: Mapping[str, str]) -> None:
+        self.table = table
+        self._given = dict(given)
+        self._left = dict(given)
+        self._known: set[str] = set()
+
+    def take(self, key: str, default: str | None = None) -> str | None:
+        """The value of an option."""
+        self._known.add(key)
+        self._left.pop(key, None)
+        return self._given.get(key, default)
+
+    def need(self, key: str) -> str:
+        """The value of an option; IllegalArgumentError if it was not given."""
+        value = self.take(key)
+        if value is None:
+            raise IllegalArgumentError(
+                f"the table {self.table} needs the option '{key}' in WITH (...); it has "
+                f"{', '.join(self._given)}"
+            )
+        return value
+
+    def flag(self, key: str) -> bool:
+        """Whether an option is true; IllegalArgumentError for other than true and false."""
+        value = self.take(key, "false")
+        if str(value).lower() not in ("true", "false"):
+            raise IllegalArgumentError(
+                f"the option '{key}' of the table {self.table} is true or false, not {value!r}"
+            )
+        return str(value).lower() == "true"
+
+    def beginning(self, prefix: str) -> dict[str, str]:
+        """The options whose names begin so, without that."""
+        found = {key: one for key, one in self._left.items() if key.startswith(prefix)}
+        for key in found:
+            del self._left[key]
+        return {key.removeprefix(prefix): one for key, one in found.items()}
+
+    def done(self) -> None:
+        """UnsupportedOperationError for options that nothing asked for."""
+        for key in self._left:
+            raise UnsupportedOperationError(
+                f"the table {self.table} has the option '{key}', for which Spark has nothing that "
+                f"is the same; there are {', '.join(sorted(self._known))}"
+                f"{did_you_mean(key, self._known)}"
+            )
+
+
+class Connector(ABC):
+    """A table of a connector: what it reads, and what becomes of rows.
+
+    One that ``appends`` keeps rows as they were written, so rows must not change later.
+    """
+
+    name: ClassVar[str]
+    appends: ClassVar[bool] = False
+
+    def __init__(self, kind: RowTypeInfo, options: Options) -> None:
+        self.kind = kind
+
+    def source(self) -> Callable[[], Input]:
+        """The function that makes its input; UnsupportedOperationError if it is for writing."""
+        raise UnsupportedOperationError(
+            f"a table of the connector {self.name!r} can be written to alone: INSERT INTO it"
+        )
+
+    @abstractmethod
+    def act(self, tasks: Callable[[], int], *, overwrite: bool) -> Act:
+        """The act on the rows of a round; UnsupportedOperationError if it is for reading."""
+
+
+class _Print(Connector):
+    name = "print"
+
+    def __init__(self, kind: RowTypeInfo, options: Options) -> None:
+        super().__init__(kind, options)
+        self._identifier = options.take("print-identifier")
+
+    def act(self, tasks: Callable[[], int], *, overwrite: bool) -> Act:
+        """Print the rows on the driver."""
+        return print_sink(self._identifier, self.kind, tasks)
+
+
+class _BlackHole(Connector):
+    name = "blackhole"
+
+    def act(self, tasks: Callable[[], int], *, overwrite: bool) -> Act:
+        """Make the rows, and drop them."""
+
+        def drop(this: Any, stream: Any) -> None:
+            this.drain(stream)
+
+        return drop
+
+
+class _Generated(Connector):
+    name = "datagen"
+
+    def __init__(self, kind: RowTypeInfo, options: Options) -> None:
+        super().__init__(kind, options)
+        self._source = generated(kind, options)
+
+    def source(self) -> Callable[[], Input]:
+        """Sequences and random values."""
+        return self._source
+
+    def act(self, tasks: Callable[[], int], *, overwrite: bool) -> Act:
+        """Refused: there is nothing to write to."""
+        raise UnsupportedOperationError("a table of the connector 'datagen' can be read alone")
+
+
+class _Files(Connector):
+    """A directory of files; each round of a job writes a directory of its own within it."""
+
+    name = "filesystem"
+    appends = True
+
+    def __init__(self, kind: RowTypeInfo, options: Options) -> None:
+        super().__init__(kind, options)
+        self._path = options.need("path")
+        self._format = options.need("format")
+        if self._format not in _FILES:
+            raise UnsupportedOperationError(
+                f"the format {self._format!r} of the table {options.table}: there are "
+                f"{', '.join(_FILES)}; read other files with Spark, and make a view of them"
+            )
+        self._options = dict(_FILES[self._format])
+        self._monitored = options.take("source.monitor-interval") is not None
+        if self._format in ("csv", "json") and options.flag(f"{self._format}.ignore-parse-errors"):
+            self._options["mode"] = "DROPMALFORMED"
+        if self._format == "csv":
+            for key, ours in (("field-delimiter", "sep"), ("null-literal", "nullValue")):
+                if (value := options.take(f"csv.{key}")) is not None:
+                    self._options[ours] = value
+
+    def source(self) -> Callable[[], Input]:
+        """The rows of the files; unbounded if the directory is monitored."""
+
+        def source() -> Input:
+            from flinkish.spark.jobs.inputs import FilesInput, MonitoredFilesInput
+
+            made = MonitoredFilesInput if self._monitored else FilesInput
+            return made(self._format, self._path, self._options, self.kind)
+
+        return source
+
+    def act(self, tasks: Callable[[], int], *, overwrite: bool) -> Act:
+        """Write files; exactly once, since a round that runs again writes its directory anew."""
+        if overwrite:
+            raise UnsupportedOperationError(
+                "INSERT OVERWRITE of files: delete the directory before the job, or write it with "
+                "Spark, frame.write.mode('overwrite')"
+            )
+        options = self._options | _TIMES
+
+        def write(this: Any, stream: Any) -> None:
+            place = f"{self._path.rstrip('/')}/part-{this.job}-{this.number:08d}"
+            writer = this.columns_of(stream).write.mode("overwrite").format(self._format)
+            writer.options(**options).save(place)
+
+        return write
+
+
+class _Kafka(Connector):
+    """A topic; its records are read and written by `KafkaSource` and `KafkaSink`."""
+
+    name = "kafka"
+    appends = True
+
+    def __init__(self, kind: RowTypeInfo, options: Options) -> None:
+        super().__init__(kind, options)
+        self._topic = options.need("topic")
+        self._servers = options.need("properties.bootstrap.servers")
+        self._group = options.take("properties.group.id")
+        self._format = options.take("value.format") or options.need("format")
+        if self._format not in ("json", "csv"):
+            raise UnsupportedOperationError(
+                f"the format {self._format!r} of the table {options.table}: there are json and csv"
+            )
+        self._ignores = options.flag(f"{self._format}.ignore-parse-errors")
+        # Flink begins at the offsets of a group, which Spark does not commit.
+        self._start = _offsets(options, "scan.startup", "group-offsets")
+        self._end = _offsets(options, "scan.bounded", "unbounded")
+        self._properties = options.beginning(_PROPERTIES)
+
+    def source(self) -> Callable[[], Input]:
+        """The records from the place where reading starts; bounded if it ends."""
+        builder = KafkaSource.builder().set_bootstrap_servers(self._servers)
+        builder.set_topics(self._topic).set_properties(self._properties)
+        if self._group is not None:
+            builder.set_group_id(self._group)
+        if self._start is None:
+            raise UnsupportedOperationError(
+                "Spark commits no offsets to Kafka, so there are none to begin at: give "
+                "'scan.startup.mode' = 'earliest-offset', 'latest-offset' or 'timestamp'"
+            )
+        builder.set_starting_offsets(self._start)
+        if self._end is not None:
+            builder.set_bounded(self._end)
+        return builder.set_value_only_deserializer(self._reader()).build().input
+
+    def _reader(self) -> Any:
+        if self._format == "csv":
+            csv = CsvRowDeserializationSchema.Builder(self.kind).set_escape_character('"')
+            return csv.set_ignore_parse_errors(self._ignores).build()
+        json = JsonRowDeserializationSchema.builder().type_info(self.kind)
+        return (json.ignore_parse_errors() if self._ignores else json).build()
+
+    def act(self, tasks: Callable[[], int], *, overwrite: bool) -> Act:
+        """Write records, at least once."""
+        if overwrite:
+            raise UnsupportedOperationError("INSERT OVERWRITE: a topic keeps what it has")
+        value: Any
+        if self._format == "csv":
+            value = CsvRowSerializationSchema(self.kind, {"sep": ",", "escape": '"', **_TIMES})
+        else:
+            value = JsonRowSerializationSchema(self.kind, {"ignoreNullFields": "false", **_TIMES})
+        records = KafkaRecordSerializationSchema.builder().set_topic(self._topic)
+        sink = KafkaSink.builder().set_bootstrap_servers(self._servers)
+        sink.set_record_serializer(records.set_value_serialization_schema(value).build())
+        for key, one in self._properties.items():
+            sink.set_property(key, one)
+        return sink.build().writer(self.kind)
+
+
+def _offsets(options: Options, prefix: str, default: str) -> KafkaOffsetsInitializer | None:
+    """Where reading starts or ends; None for the default of Flink, which Spark has not."""
+    mode = options.take(f"{prefix}.mode", default)
+    time = options.take(f"{prefix}.timestamp-millis")
+    if mode == "earliest-offset" and prefix == "scan.startup":
+        return KafkaOffsetsInitializer.earliest()
+    if mode == "latest-offset":
+        return KafkaOffsetsInitializer.latest()
+    if mode == "timestamp" and time is not None and time.isdecimal():
+        return KafkaOffsetsInitializer.timestamp(int(time))
+    if mode == default:
+        return None
+    raise UnsupportedOperationError(
+        f"'{prefix}.mode' = '{mode}' of the table {options.table}: there are latest-offset, "
+        f"timestamp with '{prefix}.timestamp-millis', and earliest-offset to start at"
+    )
+
+
+_CONNECTORS = {one.name: one for one in (_Files, _Generated, _Print, _BlackHole, _Kafka)}
+
+
+def connector_of(table: str, kind: RowTypeInfo, given: Mapping[str, str]) -> Connector:
+    """The table that options describe.
+
+    IllegalArgumentError for options that are missing, UnsupportedOperationError for connectors and
+    options that Spark has nothing for.
+    """
+    options = Options(table, given)
+    name = options.need("connector")
+    if name not in _CONNECTORS:
+        raise UnsupportedOperationError(
+            f"the connector {name!r} of the table {table}: there are {', '.join(_CONNECTORS)}; for "
+            "another one make a DataFrame with Spark, register it in Spark's catalog, and name it "
+            "in the SQL of the program"
+        )
+    found = _CONNECTORS[name](kind, options)
+    options.done()
+    return found

@@ -14,7 +14,7 @@ import msgspec
 
 from flinkish._core.values.codec import CorruptFrame, seal, unseal
 from flinkish.common.timestamps import MIN_TIMESTAMP
-from flinkish.spark.channels import Progress, Seen
+from flinkish.spark.versions.progress import Progress, Seen
 
 __all__ = ["Group", "Manifest", "Piece", "read_manifest", "write_manifest"]
 

@@ -14,7 +14,6 @@ from flinkish.common.errors import (
     IncompatibleStateError,
 )
 from flinkish.common.formats import newer_format
-from flinkish.spark.channels import Progress
 from flinkish.spark.versions.batch import Batch
 from flinkish.spark.versions.directory import VersionDirectory, VersionWriter
 from flinkish.spark.versions.manifest import (
@@ -25,6 +24,7 @@ from flinkish.spark.versions.manifest import (
     write_manifest,
 )
 from flinkish.spark.versions.names import VersionName, choose
+from flinkish.spark.versions.progress import Progress
 
 __all__ = ["PartitionState", "load"]
 

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flinkish.common.timestamps import MAX_TIMESTAMP, MIN_TIMESTAMP
-from flinkish.spark.channels import OF_OPERATOR, Channel, Mark, Progress
+from flinkish.spark.channels import OF_OPERATOR, Channel, Mark
+from flinkish.spark.versions.progress import Progress
 
 EVENTS = Channel(trails_by=100)
 TIMES = st.integers(-(10**12), 10**12)

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.spark import internals
-from flinkish.spark.channels import CHANNEL, OF_OPERATOR, Channel, Mark, Progress
+from flinkish.spark.channels import CHANNEL, OF_OPERATOR, Channel, Mark
 from flinkish.spark.keyed.marks import MarkMaker, mark_payload, mark_row, read_mark
 from flinkish.spark.keyed.packing import packer
 from flinkish.spark.keyed.placement import group_at
 from flinkish.spark.keyed.plan import EVENT_TIME, MARK, PHASE, OperatorPlan
+from flinkish.spark.versions.progress import Progress
 from tests.spark.fake_spark import SCHEMA, plan
 
 OUT = pa.schema([("n", pa.int64())])

@@ -42,7 +42,7 @@ def read(env: StreamExecutionEnvironment, path: Path, schema: CsvSchemaBuilder) 
 
 
 def lines_of(folder: Path) -> list[str]:
-    return [line for path in sorted(folder.rglob("*.csv")) for line in path.open(newline="")]
+    return [line for path in sorted(folder.glob("*/*.csv")) for line in path.open(newline="")]
 
 
 def write(

@@ -36,7 +36,8 @@ FLOOR = [
     *("windows/panes", "windows/elements", "mailbox", "rpc", "purgatory", "testing"),
 ]
 SPARK = [  # the rooms of `spark`; what lies beside them comes first
-    *("", "control_plane", "limits", "results", "tables", "versions", "keyed", "tasks", "calls"),
+    *("", "control_plane", "limits", "results", "tables", "versions", "keyed", "real_time"),
+    *("tasks", "calls"),
     "chains",
     "sources",
     "streams",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from flinkish.spark.keyed.observed import statistics
     from flinkish.spark.keyed.plan import StateSettings
     from flinkish.spark.limits import Adaptive, Concurrency, Rate
+    from flinkish.spark.real_time_settings import REAL_TIME_AT_START, REAL_TIME_SETTINGS
     from flinkish.spark.session import SETTINGS, configure
     from flinkish.spark.sources.source import register_source
     from flinkish.spark.streams.asynchronous import AsyncDataStream
@@ -60,6 +61,7 @@ else:
             "flinkish.spark.limits": ("Adaptive", "Concurrency", "Rate"),
             "flinkish.spark.keyed.observed": ("statistics",),
             "flinkish.spark.keyed.plan": ("StateSettings",),
+            "flinkish.spark.real_time_settings": ("REAL_TIME_AT_START", "REAL_TIME_SETTINGS"),
             "flinkish.spark.session": ("SETTINGS", "configure"),
             "flinkish.spark.sources.source": ("register_source",),
             "flinkish.spark.tasks.run_task": ("TaskResults", "run_task"),
@@ -68,6 +70,8 @@ else:
     )
 
 __all__ = [
+    "REAL_TIME_AT_START",
+    "REAL_TIME_SETTINGS",
     "SETTINGS",
     "Adaptive",
     "AsyncDataStream",

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from flinkish.common.errors import IllegalStateError, MissingDependencyError
 from flinkish.spark.internals import use_python
+from flinkish.spark.real_time_settings import configure_real_time
 
 __all__ = [
     "SETTINGS",
@@ -40,16 +41,22 @@ SETTINGS = {
 }
 
 
-def configure(spark: SparkSession) -> SparkSession:
+def configure(spark: SparkSession, *, real_time: bool = False) -> SparkSession:
     """Set a session up for flinkish and return it.
 
     Sets what `SETTINGS` holds for queries started from now on; a query that has a checkpoint
     already keeps the settings it was first started with, where Spark remembers them there.
+
+    With ``real_time`` the keyed operators over streams that are defined from now on are for Spark's
+    real-time mode, and `REAL_TIME_SETTINGS` are set, too.  UnsupportedOperationError on a release
+    before 4.3; IllegalStateError if the session was started without `REAL_TIME_AT_START`.
     """
     check_dependencies()
     for name, value in SETTINGS.items():
         spark.conf.set(name, value)
     _use_this_python(spark)
+    if real_time:
+        configure_real_time(spark)
     return spark
 
 

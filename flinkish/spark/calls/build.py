@@ -11,7 +11,11 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
-from flinkish.common.errors import IllegalArgumentError, UnknownColumnError
+from flinkish.common.errors import (
+    IllegalArgumentError,
+    UnknownColumnError,
+    UnsupportedOperationError,
+)
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 from flinkish.operators.async_invokers import function_name
@@ -27,6 +31,7 @@ from flinkish.spark.internals import arrow_schema
 from flinkish.spark.keyed.observed import observed_name, sum_metrics
 from flinkish.spark.keyed.result_rows import METRICS
 from flinkish.spark.pickling import check_picklable
+from flinkish.spark.real_time_settings import is_real_time
 from flinkish.spark.schemas import output_schema, session_time_zone
 from flinkish.spark.tasks.plan import SideOutput
 from flinkish.spark.tasks.run_task import Schema, TaskResults
@@ -100,6 +105,11 @@ def call_rows(
     after the results' columns.
     ``named``: the user gave the name.  Its tasks report to ``reports``.
     """
+    if frame.isStreaming and is_real_time(frame.sparkSession):
+        raise UnsupportedOperationError(
+            f"calls of {name!r} in real-time mode would wait for the next row: make them in a "
+            "session without real_time=True"
+        )
     make()  # refuses here what workers would
     check_picklable(make, f"the function {name!r}")
     results = output_schema(schema, f"the output schema of {name!r}")

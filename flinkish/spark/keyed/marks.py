@@ -63,15 +63,20 @@ class MarkMaker:
             said = [one for one in (self._said.get(channel), time) if one is not None]
             self._said[channel] = max(said, default=None)
 
+    def marks(self) -> list[Mark]:
+        """How far each channel came, that has had rows or marks."""
+        return [
+            Mark(time, self._number, channel)
+            for channels in (self._said, self._seen)
+            for channel, time in channels.items()
+        ]
+
     def payloads(self) -> list[bytes]:
         """The marks, for every partition; none of what has to come from another task."""
-        number = self._number
-        marks = [Mark(time, number, channel) for channel, time in self._said.items()]
-        marks += [Mark(time, number, channel) for channel, time in self._seen.items()]
-        plan = self._plan
+        marks, plan = self.marks(), self._plan
         # After a shuffle of Spark's a task may have none of the marks of the tasks before it.
         if not marks and not plan.marked and not plan.channelled:
-            marks = [Mark(MIN_TIMESTAMP, number, active=False)]
+            marks = [Mark(MIN_TIMESTAMP, self._number, active=False)]
         return [mark_payload(mark) for mark in marks]
 
 

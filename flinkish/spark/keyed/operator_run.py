@@ -172,6 +172,11 @@ class OperatorRun:
         self.explain(error, key_group)
         self.leave(error)
 
+    def end_after(self, error: BaseException) -> None:
+        """Close the function after an error of its task, which has its notes."""
+        self._close_after(error)
+        self.leave(error)
+
     def _close_after(self, error: BaseException) -> None:
         try:
             self._functions.close()

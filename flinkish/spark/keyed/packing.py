@@ -42,6 +42,7 @@ __all__ = [
     "keyed_batch",
     "lost_rows",
     "pack_table",
+    "packed_rows",
     "packer",
     "read_payload",
     "tuple_keys",
@@ -97,7 +98,7 @@ def packer(
                     packed.append((slot_of(group), phase, part, sequence, payload))
                     sequence += 1
             if packed:  # there may be marks alone
-                yield _packed_rows(packed)
+                yield packed_rows(packed)
             packed = []
         if mark is not None:
             packed += [
@@ -106,7 +107,7 @@ def packer(
                 for partition in range(plan.partitions or 0)
             ]
         if packed:
-            yield _packed_rows(packed)
+            yield packed_rows(packed)
 
     pack.__name__ = f"pack {plan.uid}"  # in Spark's plans
     return pack
@@ -155,7 +156,8 @@ def _asks(context: TaskContext, plan: OperatorPlan) -> bool:
     return batch is not None and batch % -(-plan.max_parallelism // _ASKED_AT_ONCE) == 0
 
 
-def _packed_rows(rows: Sequence[tuple[int, int, int, int, Any]]) -> pa.RecordBatch:
+def packed_rows(rows: Sequence[tuple[int, int, int, int, Any]]) -> pa.RecordBatch:
+    """Rows of (slot, phase, part, sequence, payload) as a batch."""
     columns = zip(*rows, strict=True)
     return pa.record_batch(
         [pa.array(column, kind.type) for column, kind in zip(columns, _PACKED, strict=True)],

@@ -140,6 +140,9 @@ class OperatorPlan:
     is ``bounded``: it gets all rows that there are in one pass, and forgets its state; None of one
     in Spark's store; ``defined_ms`` is when it was defined.
 
+    In ``real_time`` rows are handled as they come; they come from as many tasks as ``upstream``
+    says, None if those read the sources.
+
     For the checkpoint's settings: whether the user has ``named`` the operator, the shuffle
     partitions that ``max_parallelism`` follows from ``groups_by_default``, and the ``keys`` as
     `described_keys`.
@@ -172,6 +175,8 @@ class OperatorPlan:
     channelled: bool = False
     marked: bool = False
     definition: str = "batch"
+    real_time: bool = False
+    upstream: int | None = None
     input_type: TypeInformation | None = None
     named: bool = False
     groups_by_default: int | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flinkish.spark.keyed.packing import PACKED_SCHEMA, packer
+from flinkish.spark.keyed.packing import PACKED_SCHEMA, PackRows, pack_table, packer
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -16,9 +16,18 @@ if TYPE_CHECKING:
     from flinkish._core.state.table import StateTable
     from flinkish.spark.keyed.operator_run import OperatorRun
     from flinkish.spark.keyed.plan import OperatorPlan
-    from flinkish.spark.mapped_frame import MappedFrame
+    from flinkish.spark.mapped_frame import MapBatches, MappedFrame
 
 __all__ = ["ByColumns", "ByRows", "TwoInputs"]
+
+
+def _packer(plan: OperatorPlan, pack_rows: PackRows = pack_table, number: int = 1) -> MapBatches:
+    """The function for `mapInArrow` that packs the rows of input 1 or 2 of an operator."""
+    if plan.real_time:
+        from flinkish.spark.real_time.packing import real_time_packer
+
+        return real_time_packer(plan.without_functions(), pack_rows, number)
+    return packer(plan.without_functions(), pack_rows, number)
 
 
 class ByRows:
@@ -28,7 +37,7 @@ class ByRows:
         self, plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None
     ) -> DataFrame:
         """The rows as payloads of key groups."""
-        return rows.map(packer(plan.without_functions()), PACKED_SCHEMA).frame
+        return rows.map(_packer(plan), PACKED_SCHEMA).frame
 
     def run_batch(
         self, plan: OperatorPlan, frame: DataFrame, second: DataFrame | None
@@ -55,7 +64,7 @@ class ByColumns:
         from flinkish.spark.keyed.columns.packing import pack_rows_of, unread_columns
 
         unread = unread_columns(rows.schema.names, plan)
-        pack = packer(plan.without_functions(), pack_rows_of(plan))
+        pack = _packer(plan, pack_rows_of(plan))
         return rows.drop(*unread).map(pack, PACKED_SCHEMA).frame
 
     def run_batch(
@@ -81,13 +90,16 @@ class TwoInputs:
         self, plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None
     ) -> DataFrame:
         """The rows of both as payloads of key groups, each with the number of its input."""
-        from flinkish.spark.keyed.two_inputs import packer_of_input
+        from flinkish.spark.keyed.two_inputs import pack_rows_of_input
 
         assert plan.second is not None
         assert second is not None
         # Spark's watermark of a union is the lower of both, like Flink's.
-        first = rows.map(packer_of_input(plan, 1), PACKED_SCHEMA).frame
-        return first.union(second.map(packer_of_input(plan.second, 2), PACKED_SCHEMA).frame)
+        first, other = (
+            frame.map(_packer(one, pack_rows_of_input(one, number), number), PACKED_SCHEMA).frame
+            for number, (frame, one) in enumerate(((rows, plan), (second, plan.second)), 1)
+        )
+        return first.union(other)
 
     def run_batch(
         self, plan: OperatorPlan, frame: DataFrame, second: DataFrame | None

@@ -30,16 +30,16 @@ from flinkish.spark.keyed.packed_columns import element_times
 from flinkish.spark.keyed.packing import (
     NULL_KEY_GROUP,
     Batches,
+    PackRows,
     event_times,
     keyed_batch,
     pack_table,
-    packer,
     partitions_of,
 )
 from flinkish.spark.keyed.plan import EVENT_TIME, KEY, OperatorPlan
 from flinkish.spark.keyed.result_rows import Result
 
-__all__ = ["INPUT", "TwoInputRun", "packer_of_input", "union_frame"]
+__all__ = ["INPUT", "TwoInputRun", "pack_rows_of_input", "union_frame"]
 
 INPUT = "__flinkish_input"
 ROWS = ("__flinkish_first", "__flinkish_second")
@@ -47,8 +47,8 @@ ROWS = ("__flinkish_first", "__flinkish_second")
 _NO_KEY = pack_key(True)
 
 
-def packer_of_input(plan: OperatorPlan, number: int) -> Any:
-    """The function for `mapInArrow` that packs the rows of input 1 or 2."""
+def pack_rows_of_input(plan: OperatorPlan, number: int) -> PackRows:
+    """How the rows of input 1 or 2 are packed."""
     mark = bytes([number])
     pack = pack_table if plan.has_keys else (_pack_somewhere, _pack_everywhere)[number - 1]
 
@@ -56,7 +56,7 @@ def packer_of_input(plan: OperatorPlan, number: int) -> Any:
         for group, payload in pack(plan, table):
             yield group, payload + mark
 
-    return packer(plan.without_functions(), pack_rows, number)
+    return pack_rows
 
 
 def _pack_everywhere(plan: OperatorPlan, table: pa.Table) -> Iterator[tuple[int, bytes]]:

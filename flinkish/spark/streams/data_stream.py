@@ -38,7 +38,11 @@ from flinkish.spark.streams.described import Explained, columns_of, details_of
 from flinkish.spark.streams.element_wise import ElementWise
 from flinkish.spark.streams.given import check_frame, check_process_function
 from flinkish.spark.streams.keyed_functions import KeyedFunctions
-from flinkish.spark.streams.operator_results import OperatorResults, run_operator, take_output
+from flinkish.spark.streams.operator_results import (
+    OperatorResults,
+    run_operator,
+    take_output,
+)
 from flinkish.spark.streams.options import (
     KeyedOptions,
     OperatorOptions,
@@ -347,7 +351,7 @@ class ProcessedStream(DataStream):
             finally:
                 frame.unpersist()
 
-        return self._results.frame.writeStream.foreachBatch(split)
+        return self._results.all_outputs().writeStream.foreachBatch(split)
 
     def statistics(self, query: StreamingQuery | None = None) -> dict[str, int]:
         """The operator's counters and gauges, by name.

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
-from flinkish.common.errors import IllegalStateError
+from flinkish.common.errors import IllegalStateError, UnsupportedOperationError
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.keyed.bounded import bounded_runner
 from flinkish.spark.keyed.observed import by_observed_name, flat, observed_name, sum_metrics
@@ -19,6 +19,8 @@ from flinkish.spark.keyed.processor import KeyGroupProcessor
 from flinkish.spark.keyed.result_rows import COUNTERS, GAUGES, METRICS, REPORTS, results_schema
 from flinkish.spark.keyed.versioned import version_runner
 from flinkish.spark.mapped_frame import MappedFrame
+from flinkish.spark.real_time.arrivals import FILLER, without_waiting
+from flinkish.spark.real_time.run import BATCH_TIME, real_time_runner
 from flinkish.spark.session import check_session, check_versioned_session
 from flinkish.spark.versions.located import tell_checkpoints
 
@@ -48,6 +50,8 @@ def run_operator(
             results = plan.strategy.run_batch(plan, rows.frame, other)
         results = results.observe(observation, *sums)
         return OperatorResults(results, plan.uid, name, observation)
+    if plan.real_time:
+        return RealTimeResults(plan, _as_they_come(plan, rows, second))
     results = _by_batch(plan, rows, second) if plan.is_versioned else _in_store(plan, rows, second)
     # Null in a batch in which not all key groups were asked.
     asked = F.sum(REPORTS) == plan.max_parallelism
@@ -87,6 +91,32 @@ def _by_batch(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None)
     )
 
 
+def _as_they_come(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None) -> DataFrame:
+    """The packed rows of an operator in real-time mode, with the time of their batch."""
+    assert plan.partitions is not None
+    spark = rows.base.sparkSession
+    check_versioned_session(spark)
+    if plan.state.checkpoint is None:
+        tell_checkpoints(spark)
+    if second is not None:
+        if plan.chained or (plan.second is not None and plan.second.chained):
+            raise UnsupportedOperationError(
+                "in real-time mode both inputs of an operator are sources: its tasks could not "
+                "know how many tasks of another operator come before them"
+            )
+        second = _pushed(second)
+    packed = plan.strategy.packed(plan, rows if plan.chained else _pushed(rows), second)
+    times = F.unix_millis(F.current_timestamp())
+    return packed.repartition(plan.partitions, "slot").withColumn(BATCH_TIME, times)
+
+
+def _pushed(rows: MappedFrame) -> MappedFrame:
+    """Rows from a source, each followed by a filler that lets it go to Python at once."""
+    fillers = F.explode(F.array(F.lit(False), F.lit(True)))
+    made = rows.made if rows.function is not None else rows.base.schema
+    return MappedFrame(rows.base.withColumn(FILLER, fillers), without_waiting(rows.function), made)
+
+
 def _in_pass(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None) -> DataFrame:
     """The operator over batch DataFrames that are all rows there are, or those of a micro-batch."""
     assert plan.partitions is not None
@@ -124,15 +154,20 @@ def take_output(
     After its columns are EVENT_TIME and PHASE, for a following operator, and with ``marks`` there
     are rows for marks of the watermark.
     """
+    columns, made = _output_columns(schema, marks=marks)
+    return MappedFrame(results.select("phase", "tag", "payload")).map(
+        unpacker(tag, arrow_schema(columns), uid, marks=marks), made
+    )
+
+
+def _output_columns(schema: StructType, *, marks: bool) -> tuple[StructType, StructType]:
+    """The columns of an output, null in marks, and those with EVENT_TIME and PHASE."""
     columns = [
         StructField(one.name, one.dataType, one.nullable or marks, one.metadata)
         for one in schema.fields
     ]
     fields = [StructField(EVENT_TIME, LongType()), StructField(PHASE, IntegerType())]
-    return MappedFrame(results.select("phase", "tag", "payload")).map(
-        unpacker(tag, arrow_schema(StructType(columns)), uid, marks=marks),
-        StructType([*columns, *fields]),
-    )
+    return StructType(columns), StructType([*columns, *fields])
 
 
 class OperatorResults:
@@ -157,6 +192,10 @@ class OperatorResults:
         """One of the outputs, as `take_output` gives it."""
         return take_output(self.frame, tag, schema, self.uid, marks=self._marked)
 
+    def all_outputs(self) -> DataFrame:
+        """All of them, for `take_output`."""
+        return self.frame
+
     def statistics(self, query: Any = None) -> dict[str, int]:
         """Sums of what the operator and its function counted, and what it held when last asked."""
         if self._observation is not None:
@@ -167,3 +206,31 @@ class OperatorResults:
                 "writeStream.start() returned"
             )
         return dict.fromkeys(COUNTERS, 0) | by_observed_name(query).get(self.name, {})
+
+
+class RealTimeResults(OperatorResults):
+    """The results of an operator in real-time mode; each output is a run of its own."""
+
+    def __init__(self, plan: OperatorPlan, packed: DataFrame) -> None:
+        super().__init__(packed, plan.uid, "", None, marked=True)
+        self._plan = plan
+
+    def output(self, tag: str, schema: StructType) -> MappedFrame:
+        """One of the outputs, as `take_output` gives it, with marks."""
+        columns, made = _output_columns(schema, marks=True)
+        run = real_time_runner(self._plan, tag, arrow_schema(columns))
+        return MappedFrame(self.frame).map(run, made)
+
+    def all_outputs(self) -> DataFrame:
+        """UnsupportedOperationError: a batch of this mode is minutes long."""
+        raise UnsupportedOperationError(
+            "foreach_batch has the rows of a batch when it ends, which in real-time mode is after "
+            "minutes: write to Kafka, or define the query in a session without real_time=True"
+        )
+
+    def statistics(self, query: Any = None) -> dict[str, int]:
+        """UnsupportedOperationError: the results of this mode are the rows alone."""
+        raise UnsupportedOperationError(
+            "an operator in real-time mode tells Spark no counts: send them as rows, to a side "
+            "output, or define the query in a session without real_time=True"
+        )

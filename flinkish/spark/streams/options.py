@@ -23,6 +23,7 @@ from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.control_plane.attached import handle_of
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.keyed.plan import OperatorPlan, StateSettings
+from flinkish.spark.real_time_settings import is_real_time
 from flinkish.spark.schemas import session_time_zone
 from flinkish.spark.streams.rows import SHUFFLE_PARTITIONS, KeyedRows, Output, StreamRows
 from flinkish.time.key_groups import UPPER_BOUND_MAX_PARALLELISM
@@ -129,7 +130,8 @@ def plan_settings(
         )
     state = options.state or StateSettings()
     within = rows.within
-    if within is not None:
+    real_time = within is None and rows.streaming and is_real_time(rows.spark)
+    if within is not None or real_time:
         state = replace(state, backend="versioned")
     bounded = within is not None and within.bounded
     versioned = state.backend == "versioned" and rows.streaming and not bounded
@@ -143,6 +145,11 @@ def plan_settings(
         raise UnsupportedOperationError(
             "the watermarks of streams that were united are lost after asynchronous calls: make "
             "the calls before union, or leave StateSettings(backend='versioned') out"
+        )
+    if real_time and rows.channelled:
+        raise UnsupportedOperationError(
+            "in real-time mode the watermarks of united streams are not told apart: read their "
+            "topics as one source, as in option('subscribe', 'orders,payments')"
         )
     name = options.uid or f"{kind}-{rows.operators + 1}"
     spark = rows.spark
@@ -179,6 +186,8 @@ def plan_settings(
         "channels": rows.channels,
         "channelled": rows.channelled,
         "control_plane": handle_of(options.control_plane),
+        "real_time": real_time,
+        "upstream": rows.partitions if rows.chained else None,
         "definition": secrets.token_hex(16) if within is None else within.definition_of(name),
     }
     return name, settings

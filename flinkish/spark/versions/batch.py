@@ -42,8 +42,10 @@ class Batch:
         return self.tag
 
 
-def current_batch(checkpoint: str | None) -> Batch:
+def current_batch(checkpoint: str | None, tag: int | None = None) -> Batch:
     """The batch of this task, whose checkpoint is the given one unless the driver said.
+
+    ``tag`` is its time (ms) if that is not in the offset log yet.
 
     IllegalArgumentError if the checkpoint is not known, IllegalStateError outside of a stream.
     """
@@ -66,7 +68,7 @@ def current_batch(checkpoint: str | None) -> Batch:
         location,
         run.replace("-", ""),
         batch,
-        _time_of(location, run, batch),
+        _time_of(location, run, batch) if tag is None else tag,
         _time_of(location, run, batch - 1) if batch else None,
         context.partitionId(),
         context.taskAttemptId(),

@@ -12,10 +12,10 @@ import pytest
 from flinkish._core.state.table import StateTable
 from flinkish.functions import BroadcastProcessFunction, KeyedCoProcessFunction
 from flinkish.operators.broadcast_definition import NonKeyedBroadcast
-from flinkish.spark.keyed.packing import SETTINGS_GROUP, pack_table, read_payload
+from flinkish.spark.keyed.packing import SETTINGS_GROUP, pack_table, packer, read_payload
 from flinkish.spark.keyed.placement import group_at
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME
-from flinkish.spark.keyed.two_inputs import TwoInputRun, packer_of_input
+from flinkish.spark.keyed.two_inputs import TwoInputRun, pack_rows_of_input
 from flinkish.state import MapStateDescriptor
 from tests.spark.fake_spark import SCHEMA, plan
 
@@ -101,7 +101,8 @@ def test_rows_without_keys(tmp_path: Path) -> None:
         at = pa.array([5] * len(ns), pa.timestamp("us", "UTC"))
         rows = pa.record_batch([pa.array(["k"] * len(ns)), pa.array(ns), at], schema=SCHEMA)
         one = both if number == 1 else second
-        (batch,) = packer_of_input(one, number)(iter([rows]))
+        pack = packer(one, pack_rows_of_input(one, number), number)
+        (batch,) = pack(iter([rows]))
         sent = [(group_at(row["slot"]), row["payload"]) for row in batch.to_pylist()]
         return [(group, payload) for group, payload in sent if group != SETTINGS_GROUP]
 

@@ -1,0 +1,99 @@
+"""Record batches as they come to a task, so that it can wait for them and for the time at once.
+
+Spark's writer of Arrow batches lets a batch go when the next row is there.  So behind each row from
+a source goes a copy of it, a filler, that pushes it out and is thrown away here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from threading import BoundedSemaphore, Thread
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flinkish.common.errors import MailboxTimeoutError
+from flinkish.mailbox import MAX_PRIORITY, Mail, TaskMailbox
+from flinkish.spark.mapped_frame import Batches, MapBatches
+
+__all__ = ["FILLER", "Arrivals", "without_waiting"]
+
+# The column that is true of a filler.
+FILLER = "__flinkish_filler"
+
+_MOST = 8192  # batches that wait for the task, mostly of one row
+
+
+class Arrivals:
+    """The batches of a task's input, read by a thread of its own, which sends each as a mail.
+
+    The reader thread waits while `_MOST` of them are not handled.  It ends with the input, or with
+    its worker: after an error Spark ends the worker, too.
+    """
+
+    def __init__(self, batches: Batches) -> None:
+        self.ended = False
+        self._batches = batches
+        self._mailbox = TaskMailbox()
+        self._room = BoundedSemaphore(_MOST)
+        self._taken: list[pa.RecordBatch] = []
+        Thread(target=self._read, name="flinkish-arrivals", daemon=True).start()
+
+    def take(self, timeout_ms: int | None = None) -> list[pa.RecordBatch]:
+        """All batches that have come; waits for one, for so long at most.
+
+        Empty after that time, or if the input has ``ended``.  What reading raised is raised here.
+        """
+        mailbox = self._mailbox
+        try:
+            mail = mailbox.take(timeout=timeout_ms)
+        except MailboxTimeoutError:
+            return []
+        mail.run()
+        while (more := mailbox.try_take()) is not None:
+            more.run()
+        found, self._taken = self._taken, []
+        return found
+
+    def _read(self) -> None:
+        last: Callable[[], object] = self._end
+        try:
+            for batch in self._batches:
+                self._room.acquire()
+                self._mailbox.put(Mail(partial(self._take, batch), MAX_PRIORITY))
+        except BaseException as error:
+            last = partial(self._fail, error)
+        self._mailbox.put(Mail(last, MAX_PRIORITY))
+
+    def _take(self, batch: pa.RecordBatch) -> None:
+        self._room.release()
+        self._taken.append(batch)
+
+    def _end(self) -> None:
+        self.ended = True
+
+    @staticmethod
+    def _fail(error: BaseException) -> None:
+        raise error
+
+
+def without_waiting(then: MapBatches | None) -> MapBatches:
+    """A function of the rows from a source, which are handed on as they come, many as one batch."""
+
+    def run(batches: Batches) -> Batches:
+        rows = _without_fillers(batches)
+        yield from rows if then is None else then(rows)
+
+    run.__name__ = "rows" if then is None else then.__name__  # in Spark's plans
+    return run
+
+
+def _without_fillers(batches: Batches) -> Batches:
+    arrivals = Arrivals(batches)
+    while not arrivals.ended:
+        if found := arrivals.take():
+            table = pa.Table.from_batches(found)
+            rows = table.filter(pc.invert(table.column(FILLER))).drop_columns([FILLER])
+            if rows.num_rows:
+                yield from rows.combine_chunks().to_batches()

@@ -1,0 +1,308 @@
+"""The task of a keyed operator in a real-time batch.
+
+Rows, marks and the end of the input are mails.  Between them the task waits, until the next timer
+on processing time at most.  Key groups stay open for the whole batch, each with functions of its
+own; what they hold is written at the end of the input.
+
+Invariants:
+  T1  A task belongs to the attempt of a batch whose time Spark's planner put into its rows.  Spark
+      writes that time to its offset log after all tasks of the batch have ended, so version files
+      that name another time do not count.
+  T2  The end of the input is the end of the batch only if Spark's marker follows it: after the
+      death of the JVM nothing is written.
+  T3  The watermark moves after every task before this operator has been heard in this batch, to
+      the least of theirs, and never back.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from flinkish.common.errors import IllegalStateError, UnsupportedOperationError
+from flinkish.spark.channels import NUMBER_BITS, Mark
+from flinkish.spark.internals import dumps, input_is_whole, loads
+from flinkish.spark.keyed.checkpoint_settings import check_settings
+from flinkish.spark.keyed.group_state import GroupState, Head, open_tables, read_head
+from flinkish.spark.keyed.marks import mark_payload, mark_row, read_mark
+from flinkish.spark.keyed.operator_run import OperatorRun
+from flinkish.spark.keyed.packing import NULL_KEY_GROUP, SETTINGS_GROUP, Batches, read_payload
+from flinkish.spark.keyed.placement import group_at
+from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, MARK, PHASE, OperatorPlan
+from flinkish.spark.keyed.result_rows import Result
+from flinkish.spark.mapped_frame import MapBatches
+from flinkish.spark.real_time.arrivals import Arrivals
+from flinkish.spark.real_time.packing import PUSHER
+from flinkish.spark.real_time.upstream import source_tasks
+from flinkish.spark.tables import TableFiles
+from flinkish.spark.versions.batch import Batch, current_batch
+from flinkish.spark.versions.directory import VersionDirectory
+from flinkish.spark.versions.purge import purge
+from flinkish.spark.versions.state import PartitionState, load
+
+__all__ = ["BATCH_TIME", "real_time_runner"]
+
+# The column with the time (ms) of the batch, which Spark's planner puts into packed rows.
+BATCH_TIME = "__flinkish_batch_time"
+
+_GIVEN_UP = (
+    "the input of operator {0!r} ended before its end: Spark has given this attempt of the batch "
+    "up, so nothing of it counts"
+)
+_UNITED = (
+    "the tasks of operator {0!r} are numbered after those of another part of the query (this is "
+    "number {1}, from 0, and it has {2} partitions), and its state is found by that number: write "
+    "the parts of the union in queries of their own"
+)
+
+
+def real_time_runner(plan: OperatorPlan, tag: str, schema: pa.Schema) -> MapBatches:
+    """The function for `mapInArrow` that runs the operator over packed rows.
+
+    It gives one output, by its tag: columns of the schema, EVENT_TIME and PHASE, and marks.
+    """
+
+    def run(batches: Batches) -> Batches:
+        arrivals = Arrivals(batches)
+        found = arrivals.take()
+        if not found:
+            raise IllegalStateError(_GIVEN_UP.format(plan.uid))
+        batch = current_batch(plan.state.checkpoint, found[0].column(BATCH_TIME)[0].as_py())
+        partitions = plan.partitions
+        assert partitions is not None
+        if batch.partition >= partitions:
+            raise UnsupportedOperationError(_UNITED.format(plan.uid, batch.partition, partitions))
+        directory = VersionDirectory(batch.checkpoint, plan.uid)
+        state = load(directory, batch, partitions, plan.defined_ms, plan.uid, plan.definition[:8])
+        task = _Task(plan, batch, state, _output_of(tag, schema))
+        try:
+            while True:
+                yield from task.handle(found)
+                if arrivals.ended:
+                    break
+                found = arrivals.take(task.wait_ms())
+            if input_is_whole() is False:
+                raise IllegalStateError(_GIVEN_UP.format(plan.uid))
+            task.commit()
+            state.commit(batch.number - batch.retained)
+        except BaseException as error:
+            task.abandon(error)
+            state.abandon()
+            raise
+        purge(directory, batch, partitions)
+
+    run.__name__ = f"run {plan.uid}"  # in Spark's plans
+    return run
+
+
+def _output_of(tag: str, schema: pa.Schema) -> Callable[[Result | Mark], Iterator[pa.RecordBatch]]:
+    """The rows of a result that is of the wanted output, or of a mark."""
+    timed = schema.append(pa.field(EVENT_TIME, pa.int64()))
+
+    def rows_of(result: Result | Mark) -> Iterator[pa.RecordBatch]:
+        if isinstance(result, Mark):
+            yield mark_row(mark_payload(result), schema)
+        elif result.tag == tag and result.payload is not None:
+            rows = read_payload(result.payload, timed)
+            phase = np.full(rows.num_rows, result.phase, np.int32)
+            yield rows.append_column(PHASE, pa.array(phase))
+
+    return rows_of
+
+
+class _Group:
+    """A key group that is open, and when its next timers are due (ms)."""
+
+    def __init__(self, run: OperatorRun, state: GroupState, key_group: int) -> None:
+        self.run = run
+        self.state = state
+        self.key_group = key_group
+        self.event: int | None = None
+        self.processing: int | None = None
+
+    def look(self, *, processing_time: bool) -> None:
+        """See when the next timers are due."""
+        self.event = self.run.engine.next_event_timer()
+        if processing_time:
+            self.processing = self.run.engine.next_processing_timer()
+
+    def is_due(self, watermark: int, now: int) -> bool:
+        """Whether a timer is due."""
+        return (self.event is not None and self.event <= watermark) or (
+            self.processing is not None and self.processing <= now
+        )
+
+
+class _Task:
+    """The key groups of a partition in one batch."""
+
+    def __init__(
+        self,
+        plan: OperatorPlan,
+        batch: Batch,
+        state: PartitionState,
+        rows_of: Callable[[Result | Mark], Iterator[pa.RecordBatch]],
+    ) -> None:
+        self._plan = plan
+        self._state = state
+        self._rows_of = rows_of
+        self._operator = dumps(plan.operator)
+        self._groups: dict[int, _Group] = {}
+        self._tables: TableFiles | None = None
+        self._of_null_keys: OperatorRun | None = None
+        self._progress = state.progress
+        self._progress.channels = [{}, {}]
+        self._heard: set[int] = set()
+        self._marks: list[Mark] = []
+        self._expected = plan.upstream or source_tasks(batch)
+        self._inputs = [one.channels if one.timed else () for one in plan.inputs]
+        idle = [one.idle_ms for channels in self._inputs for one in channels]
+        self._idle_ms = min((one for one in idle if one is not None), default=None)
+        check_settings(plan, state.use(SETTINGS_GROUP))
+        self._due_heads = self._heads_with_timers()
+
+    def _heads_with_timers(self) -> dict[int, Head]:
+        """The heads of key groups that are not open, and have timers."""
+        found = {}
+        for key_group in [group for group in self._state.groups if group >= 0]:
+            head = read_head(self._plan, self._state.use(key_group), key_group)
+            if head is not None and head.timer is not None:
+                found[key_group] = head
+        return found
+
+    def wait_ms(self) -> int | None:
+        """How long the task may wait for mail: until a timer is due, or a channel may be idle."""
+        times = [group.processing for group in self._groups.values()]
+        if self._plan.processing_time:
+            times += [head.timer for head in self._due_heads.values()]
+        due = min((one for one in times if one is not None), default=None)
+        waits = [] if due is None else [max(due - _now(), 0)]
+        if self._idle_ms is not None:
+            waits.append(self._idle_ms // 2 + 1)
+        return min(waits, default=None)
+
+    def handle(self, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Handle the rows that came, then move the watermark and fire what is due."""
+        payloads: dict[int, list[bytes]] = defaultdict(list)
+        marks: list[Mark] = []
+        for batch in batches:
+            columns = [batch.column(name).to_pylist() for name in ("slot", "phase", "payload")]
+            for slot, phase, payload in zip(*columns, strict=True):
+                if phase == MARK:
+                    marks.append(read_mark(payload))
+                elif phase != PUSHER:
+                    payloads[group_at(slot)].append(payload)
+        for result in self._results(payloads, marks):
+            yield from self._rows_of(result)
+
+    def _results(
+        self, payloads: dict[int, list[bytes]], marks: list[Mark]
+    ) -> Iterator[Result | Mark]:
+        now = _now()
+        if lost := payloads.pop(NULL_KEY_GROUP, None):
+            yield from self._without_key(lost)
+        for key_group, rows in payloads.items():
+            group = self._opened(key_group, now)
+            yield from self._called(group, rows, now)
+        before = (self._progress.watermark, self._progress.is_idle)
+        self._move(marks, now)
+        watermark = self._progress.watermark
+        for key_group in [one for one in self._due_heads if self._is_due(one, now)]:
+            self._opened(key_group, now)
+        for group in list(self._groups.values()):
+            if group.is_due(watermark, now):
+                yield from self._called(group, [], now)
+        if (watermark, self._progress.is_idle) != before:
+            yield Mark(None if self._progress.is_idle else watermark)
+
+    def _move(self, marks: list[Mark], now: int) -> None:
+        """Move the watermark (T3)."""
+        self._heard.update(mark.channel >> NUMBER_BITS for mark in marks)
+        self._marks += marks
+        if len(self._heard) >= self._expected:
+            self._progress.move(self._inputs, self._marks, now)
+            self._marks.clear()
+
+    def _is_due(self, key_group: int, now: int) -> bool:
+        timer = self._due_heads[key_group].timer
+        assert timer is not None
+        # The timer counts on Spark's event time, which is one more than the watermark.
+        return timer <= (now if self._plan.processing_time else self._progress.watermark + 1)
+
+    def _opened(self, key_group: int, now: int) -> _Group:
+        """A key group, opened if it is not."""
+        group = self._groups.get(key_group)
+        if group is not None:
+            return group
+        self._due_heads.pop(key_group, None)
+        run = self._open_run()
+        if self._tables is None:
+            self._tables = open_tables(self._plan, run.query_id)
+            check_settings(self._plan, self._state.use(SETTINGS_GROUP), lambda: run.backend)
+        state = GroupState(self._plan, run.backend, self._state, self._tables)
+        group = self._groups[key_group] = _Group(run, state, key_group)
+        self._state.use(key_group)
+        state.open(key_group)
+        run.begin(key_group, self._progress.watermark, now)
+        group.look(processing_time=self._plan.processing_time)
+        return group
+
+    def _open_run(self) -> OperatorRun:
+        """A run with functions of its own, which may keep handles of its states."""
+        plan = replace(self._plan, operator=loads(self._operator))
+        run: OperatorRun = plan.strategy.open_run(plan)
+        return run
+
+    def _called(self, group: _Group, rows: list[bytes], now: int) -> Iterator[Result]:
+        """Fire what is due, then handle rows."""
+        run, watermark = group.run, self._progress.watermark
+        try:
+            run.check()
+            if group.is_due(watermark, now):
+                yield from run.advance(watermark, now, AFTER_WATERMARK)
+            run.begin(group.key_group, watermark, now)
+            yield from run.process(rows, AFTER_WATERMARK)
+            yield from run.take_outputs(AFTER_WATERMARK)
+            group.look(processing_time=self._plan.processing_time)
+        except Exception as error:
+            run.explain(error, group.key_group)
+            raise
+
+    def _without_key(self, lost: list[bytes]) -> Iterator[Result]:
+        if self._of_null_keys is None:
+            self._of_null_keys = self._open_run()
+        run = self._of_null_keys
+        yield from run.route_null_keys(run.unpack(lost))
+
+    def commit(self) -> None:
+        """Write what the key groups hold, and close their functions."""
+        now = _now()
+        for group in self._groups.values():
+            self._state.use(group.key_group)
+            group.state.commit(group.run.next_wake_up(now), self._progress.watermark)
+        for run in self._runs():
+            run.close()
+
+    def abandon(self, error: BaseException) -> None:
+        """Throw away what the key groups hold, and close their functions."""
+        for group in self._groups.values():
+            group.state.abandon()
+        for run in self._runs():
+            run.end_after(error)
+
+    def _runs(self) -> list[OperatorRun]:
+        runs = [group.run for group in self._groups.values()]
+        self._groups = {}
+        if self._of_null_keys is not None:
+            runs.append(self._of_null_keys)
+            self._of_null_keys = None
+        return runs
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000

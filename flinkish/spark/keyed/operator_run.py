@@ -318,6 +318,13 @@ class OperatorRun:
         """The packed batches of payloads."""
         return (unpack_payload(payload, self._plan.packed_schema) for payload in payloads)
 
+    def next_timers(self) -> tuple[int | None, int | None]:
+        """When the next timers are due on event time, and on processing time if it is served."""
+        served = self._plan.processing_time
+        return self.engine.next_event_timer(), (
+            self.engine.next_processing_timer() if served else None
+        )
+
     def next_wake_up(self, now: int) -> int | None:
         """When Spark must call again, on the clock of its timers; None for no timer at all.
 

@@ -125,11 +125,9 @@ class _Group:
         self.event: int | None = None
         self.processing: int | None = None
 
-    def look(self, *, processing_time: bool) -> None:
+    def look(self) -> None:
         """See when the next timers are due."""
-        self.event = self.run.engine.next_event_timer()
-        if processing_time:
-            self.processing = self.run.engine.next_processing_timer()
+        self.event, self.processing = self.run.next_timers()
 
     def is_due(self, watermark: int, now: int) -> bool:
         """Whether a timer is due."""
@@ -249,7 +247,7 @@ class _Task:
         self._state.use(key_group)
         state.open(key_group)
         run.begin(key_group, self._progress.watermark, now)
-        group.look(processing_time=self._plan.processing_time)
+        group.look()
         return group
 
     def _open_run(self) -> OperatorRun:
@@ -268,7 +266,7 @@ class _Task:
             run.begin(group.key_group, watermark, now)
             yield from run.process(rows, AFTER_WATERMARK)
             yield from run.take_outputs(AFTER_WATERMARK)
-            group.look(processing_time=self._plan.processing_time)
+            group.look()
         except Exception as error:
             run.explain(error, group.key_group)
             raise

@@ -80,6 +80,10 @@ class VectorRun(OperatorRun):
         self._window.advance_watermark(watermark)
         yield from self.take_outputs(phase)
 
+    def next_timers(self) -> tuple[int | None, int | None]:
+        """When the next window is due; none is on processing time."""
+        return self._window.engine.next_event_timer(), None
+
     def next_wake_up(self, now: int) -> int | None:
         """When Spark must call again, on event time; None if no window is open."""
         event = self._window.engine.next_event_timer()

@@ -19,11 +19,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import flinkish.spark as fs
-from flinkish.common import Types
+from flinkish.common import Types, WatermarkStrategy
 from flinkish.functions import KeyedProcessFunction
 from flinkish.state import ValueStateDescriptor
 
 KEYS = 7
+MONOTONOUS = WatermarkStrategy.for_monotonous_timestamps()
 STEP_MS = 10  # of event time, from number to number
 LATER_MS = 35
 NUMBERS, RESULTS = "numbers", "results"
@@ -60,8 +61,8 @@ class Totals(KeyedProcessFunction):
             yield context.get_current_key(), "event", self.events.value(), timestamp
 
 
-def session(settings: dict[str, str]) -> SparkSession:
-    builder = SparkSession.builder.master("local[6]").config("spark.jars", settings["jars"])
+def session(settings: dict[str, str], cores: int = 6) -> SparkSession:
+    builder = SparkSession.builder.master(f"local[{cores}]").config("spark.jars", settings["jars"])
     builder.config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", "2")
     for name, value in fs.REAL_TIME_AT_START.items():
         builder.config(name, value)
@@ -83,10 +84,10 @@ def run(settings: dict[str, str]) -> None:
             F.col("value").cast("string").cast("bigint").alias("n"),
         )
         .withColumn("at", F.timestamp_millis(F.col("n") * STEP_MS))
-        .withWatermark("at", "0 seconds")
     )
     totals = (
         fs.DataStream(rows)
+        .assign_timestamps_and_watermarks(MONOTONOUS, column="at")
         .key_by("key")
         .process(Totals(), schema=OUT, max_parallelism=8, uid="totals", processing_time_timers=True)
     )

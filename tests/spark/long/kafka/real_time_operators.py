@@ -1,0 +1,169 @@
+"""Operators in real-time mode, side by side: windows, two inputs, rules, chains, side outputs.
+
+    real_time_operators.py SETTINGS
+
+Writes numbers to two topics, runs a query of each kind, and prints their results as JSON after all
+of them have those that are awaited, or after a while.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import flinkish.spark as fs
+from flinkish.common import Types
+from flinkish.common.output_tag import OutputTag
+from flinkish.functions import (
+    KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction,
+    KeyedProcessFunction,
+    ProcessWindowFunction,
+)
+from flinkish.functions.aggregates import Count, Sum
+from flinkish.state import MapStateDescriptor, ValueStateDescriptor
+from flinkish.windowing import TumblingEventTimeWindows
+from tests.spark.long.kafka.real_time import KEYS, MONOTONOUS, STEP_MS, kafka, session
+
+NUMBERS = 140
+WINDOW_MS = 20 * STEP_MS
+LONGEST_S = 120
+ODD = OutputTag("odd", Types.ROW_NAMED(["key", "n"], [Types.STRING(), Types.LONG()]))
+LIMITS = MapStateDescriptor("limits", Types.STRING(), Types.LONG())
+OUT = "key string, a bigint, b bigint"
+
+
+class Counted(KeyedProcessFunction):
+    """How many elements its key has had, and the odd ones to the side."""
+
+    def open(self, context: Any) -> None:
+        self.count = context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value: Any, context: Any) -> Iterator[Any]:
+        self.count.update((self.count.value() or 0) + 1)
+        if value[1] % 2:
+            yield ODD, (value[0], value[1])
+        yield str(value[1] % 3), value[1], self.count.value()
+
+
+class Both(KeyedCoProcessFunction):
+    """Counts of both inputs, once each key has had all."""
+
+    def open(self, context: Any) -> None:
+        self.first = context.get_state(ValueStateDescriptor("first", Types.LONG()))
+        self.second = context.get_state(ValueStateDescriptor("second", Types.LONG()))
+
+    def process_element1(self, value: Any, context: Any) -> Iterator[Any]:
+        self.first.update((self.first.value() or 0) + 1)
+        yield value["key"], self.first.value(), self.second.value() or 0
+
+    def process_element2(self, value: Any, context: Any) -> Iterator[Any]:
+        self.second.update((self.second.value() or 0) + 1)
+        yield value["key"], self.first.value() or 0, self.second.value()
+
+
+class Ruled(KeyedBroadcastProcessFunction):
+    """How many rules a key knows, with each element."""
+
+    def process_element(self, value: Any, context: Any) -> Iterator[Any]:
+        yield value["key"], value["n"], len(list(context.get_broadcast_state(LIMITS).keys()))
+
+    def process_broadcast_element(self, value: Any, context: Any) -> Iterator[Any]:
+        context.get_broadcast_state(LIMITS).put(str(value["n"]), value["n"])
+        yield "rule", value["n"], 0
+
+
+class Spans(ProcessWindowFunction):
+    """The begin of a window, and how many elements it has."""
+
+    def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterator[Any]:
+        yield key, context.window().start, len(list(elements))
+
+
+def numbers(spark: SparkSession, settings: dict[str, str], topic: str) -> Any:
+    """A topic as a stream with event time."""
+    rows = (
+        kafka(spark.readStream, settings)
+        .option("subscribe", topic)
+        .option("startingOffsets", "earliest")
+        .load()
+        .select(
+            F.col("key").cast("string").alias("key"),
+            F.col("value").cast("string").cast("bigint").alias("n"),
+        )
+        .withColumn("at", F.timestamp_millis(F.col("n") * STEP_MS))
+    )
+    return fs.DataStream(rows).assign_timestamps_and_watermarks(MONOTONOUS, column="at")
+
+
+def queries(spark: SparkSession, settings: dict[str, str]) -> dict[str, tuple[DataFrame, int]]:
+    """Each kind of operator: its results, and how many to wait for."""
+
+    def keyed(topic: str = "numbers") -> Any:
+        return numbers(spark, settings, topic).key_by("key")
+
+    options: Any = {"max_parallelism": 4}
+    windows = TumblingEventTimeWindows.of(WINDOW_MS)
+    counted = keyed().process(Counted(), schema=OUT, **options)
+    chained = counted.key_by("key").process(Counted(), schema=OUT, **options)
+    both = keyed().connect(keyed("others")).process(Both(), schema=OUT, **options)
+    rules = numbers(spark, settings, "others").broadcast(LIMITS)
+    closed = KEYS * (NUMBERS * STEP_MS // WINDOW_MS - 1)
+    return {
+        "chained": (chained.to_df(), NUMBERS),
+        "side": (counted.get_side_output(ODD).to_df(), NUMBERS // 2),
+        "both": (both.to_df(), 2 * NUMBERS),
+        "rules": (keyed().connect(rules).process(Ruled(), schema=OUT, **options).to_df(), NUMBERS),
+        "windows": (
+            keyed().window(windows, **options).process(Spans(), schema=OUT).to_df(),
+            closed,
+        ),
+        "columns": (
+            keyed().window(windows, **options).aggregate([Count(), Sum("n")]).to_df(),
+            closed,
+        ),
+    }
+
+
+def main(settings: dict[str, str]) -> None:
+    plain = session(settings, cores=40)
+    spark = fs.configure(plain.newSession(), real_time=True)
+    written = [(f"k{n % KEYS}", str(n)) for n in range(NUMBERS)]
+    frame = plain.createDataFrame(written, "key string, value string").coalesce(1)
+    for topic in ("numbers", "others"):
+        kafka(frame.write, settings).option("topic", topic).save()
+    running, wanted = [], {}
+    for name, (rows, wanted[name]) in queries(spark, settings).items():
+        value = F.to_json(F.struct("*")).alias("value")
+        writer = kafka(rows.select(value).writeStream, settings).option("topic", name)
+        place = str(Path(settings["folder"]) / "checkpoints" / name)
+        writer = writer.option("checkpointLocation", place).outputMode("update")
+        writer = writer.option("asyncProgressTrackingEnabled", "false")
+        running.append(writer.trigger(realTime="1 minute").start())
+    end = time.monotonic() + LONGEST_S
+    found: dict[str, list[Any]] = {}
+    while any(len(found.get(name, [])) < many for name, many in wanted.items()):
+        if time.monotonic() > end:
+            break
+        for query in running:
+            assert query.isActive, query.exception()
+        time.sleep(2)
+        for name in wanted:
+            try:
+                rows = kafka(plain.read, settings).option("subscribe", name).load()
+                texts = rows.selectExpr("string(value)").collect()
+            except Exception:  # nobody has written to the topic
+                continue
+            found[name] = [json.loads(text[0]) for text in texts]
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(json.loads(Path(sys.argv[1]).read_text()))

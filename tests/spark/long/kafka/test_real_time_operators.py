@@ -1,0 +1,99 @@
+"""Each kind of keyed operator in real-time mode, over a real broker."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.spark.long.kafka.broker import broker, connector_jars
+from tests.spark.long.kafka.real_time import KEYS, STEP_MS
+from tests.spark.long.kafka.real_time_operators import LONGEST_S, NUMBERS, WINDOW_MS
+
+PROGRAM = Path(__file__).with_name("real_time_operators.py")
+EACH = NUMBERS // KEYS
+
+
+@pytest.fixture(scope="module")
+def found(
+    environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, list[Any]]:
+    """The results of each query."""
+    jars = Path.home() / ".cache" / "flinkish" / "kafka"
+    jars.mkdir(parents=True, exist_ok=True)
+    java = Path(environment.get("JAVA_HOME") or os.environ["JAVA_HOME"]) / "bin" / "java"
+    folder = tmp_path_factory.mktemp("operators")
+    with broker(jars, folder, str(java)) as address:
+        known = {"broker": address, "jars": connector_jars(jars), "folder": str(folder)}
+        settings = folder / "settings.json"
+        settings.write_text(json.dumps(known))
+        done = subprocess.run(
+            [sys.executable, str(PROGRAM), str(settings)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=3 * LONGEST_S,
+        )
+    assert done.returncode == 0, done.stderr[-3000:]
+    results: dict[str, list[Any]] = json.loads(done.stdout.splitlines()[-1])
+    return results
+
+
+def windows() -> dict[tuple[str, int], list[int]]:
+    """The numbers of each window that is closed: of the last one some partition may have more."""
+    held = defaultdict(list)
+    for n in range(NUMBERS):
+        held[f"k{n % KEYS}", n * STEP_MS // WINDOW_MS * WINDOW_MS].append(n)
+    last = (NUMBERS - 1) * STEP_MS // WINDOW_MS * WINDOW_MS
+    return {window: ns for window, ns in held.items() if window[1] < last}
+
+
+def test_an_operator_after_another(found: dict[str, list[Any]]) -> None:
+    rows = found["chained"]
+    assert sorted(row["a"] for row in rows) == list(range(NUMBERS))
+    counts = Counter(str(n % 3) for n in range(NUMBERS))
+    for key, n in counts.items():
+        assert sorted(row["b"] for row in rows if row["key"] == key) == list(range(1, n + 1))
+
+
+def test_a_side_output(found: dict[str, list[Any]]) -> None:
+    rows = {(row["key"], row["n"]) for row in found["side"]}
+    assert rows == {(f"k{n % KEYS}", n) for n in range(1, NUMBERS, 2)}
+
+
+def test_two_inputs(found: dict[str, list[Any]]) -> None:
+    rows = found["both"]
+    assert Counter(row["key"] for row in rows) == {f"k{n}": 2 * EACH for n in range(KEYS)}
+    assert all(row["a"] + row["b"] <= 2 * EACH for row in rows)
+    ends = {row["key"] for row in rows if (row["a"], row["b"]) == (EACH, EACH)}
+    assert ends == {f"k{n}" for n in range(KEYS)}
+
+
+def test_rules_reach_every_key(found: dict[str, list[Any]]) -> None:
+    rules = Counter(row["a"] for row in found["rules"] if row["key"] == "rule")
+    assert rules == dict.fromkeys(range(NUMBERS), 2), "once a subtask"
+    rows = {(row["key"], row["a"]) for row in found["rules"] if row["key"] != "rule"}
+    assert rows == {(f"k{n % KEYS}", n) for n in range(NUMBERS)}
+
+
+def test_windows_by_rows(found: dict[str, list[Any]]) -> None:
+    rows = {(row["key"], row["a"]): row["b"] for row in found["windows"]}
+    closed = windows()
+    assert {window: rows.get(window) for window in closed} == {
+        window: len(ns) for window, ns in closed.items()
+    }
+
+
+def test_windows_by_columns(found: dict[str, list[Any]]) -> None:
+    rows = {
+        (row["key"], row["window_start"]): (row["count"], row["sum_n"]) for row in found["columns"]
+    }
+    for (key, start), ns in windows().items():
+        text = f"1970-01-01T00:00:0{start // 1000}.{start % 1000:03}Z"
+        assert rows[key, text] == (len(ns), sum(ns))

@@ -1,7 +1,7 @@
 """Record batches as they come to a task, so that it can wait for them and for the time at once.
 
-Spark's writer of Arrow batches lets a batch go when the next row is there.  So each row from a source
-is followed by a copy of it, a filler, that pushes it out and is thrown away here.
+Spark's writer of Arrow batches lets a batch go when the next row is there.  So each row from a
+source is followed by a copy of it, a filler, that pushes it out and is thrown away here.
 """
 
 from __future__ import annotations

@@ -1,0 +1,317 @@
+"""Real-time mode without Spark: what packs, what runs, and what it waits for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from queue import SimpleQueue
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from flinkish.common import Types
+from flinkish.common.errors import (
+    IllegalStateError,
+    IncompatibleStateError,
+    UnsupportedOperationError,
+)
+from flinkish.common.timestamps import MIN_TIMESTAMP
+from flinkish.functions import KeyedProcessFunction
+from flinkish.spark.channels import NUMBER_BITS, Channel, Mark
+from flinkish.spark.keyed.marks import mark_payload, read_mark
+from flinkish.spark.keyed.packing import pack_table, packed_rows
+from flinkish.spark.keyed.placement import group_at, slot_of
+from flinkish.spark.keyed.plan import MAIN, MARK, PHASE, OperatorPlan
+from flinkish.spark.real_time import run as real_time_run
+from flinkish.spark.real_time.arrivals import FILLER, without_waiting
+from flinkish.spark.real_time.packing import PUSHER, real_time_packer
+from flinkish.spark.real_time.run import BATCH_TIME, real_time_runner
+from flinkish.spark.real_time.upstream import source_tasks
+from flinkish.spark.real_time_settings import REAL_TIME_AT_START, configure_real_time
+from flinkish.spark.versions.batch import Batch
+from flinkish.state import ValueStateDescriptor
+from tests.spark.fake_spark import SCHEMA, plan
+
+OUT = pa.schema([("key", pa.string()), ("kind", pa.string()), ("n", pa.int64())])
+RUN = "aa"
+
+
+class Counts(KeyedProcessFunction):
+    """Counts elements; a timer a second after each on event time, 30 ms later on the clock."""
+
+    def open(self, context: Any) -> None:
+        self.n = context.get_state(ValueStateDescriptor("n", Types.LONG()))
+
+    def process_element(self, value: Any, context: Any) -> Iterator[Any]:
+        self.n.update((self.n.value() or 0) + 1)
+        timers = context.timer_service()
+        timers.register_event_time_timer(context.timestamp() + 1000)
+        if value.n < 0:
+            timers.register_processing_time_timer(timers.current_processing_time() + 30)
+        yield value.key, "row", self.n.value()
+
+    def on_timer(self, timestamp: int, context: Any) -> Iterator[Any]:
+        yield context.get_current_key(), "timer", timestamp if timestamp < 10**9 else 0
+
+
+def operator(folder: Path, **changes: Any) -> OperatorPlan:
+    fields = {
+        "partitions": 1,
+        "channels": (Channel(0),),
+        "streaming": True,
+        "processing_time": True,
+        "real_time": True,
+        "upstream": 2,
+        "definition": "d" * 32,
+    }
+    return plan(Counts(), OUT, folder / "tables", **(fields | changes))
+
+
+def rows(*elements: tuple[str, int, int]) -> pa.RecordBatch:
+    keys, numbers, times = zip(*elements, strict=True)
+    stamps = pa.array([ms * 1000 for ms in times], pa.timestamp("us", "UTC"))
+    return pa.record_batch([pa.array(keys), pa.array(numbers), stamps], schema=SCHEMA)
+
+
+def hello(part: int) -> Mark:
+    return Mark(MIN_TIMESTAMP, 1, part + 1 << NUMBER_BITS, active=False)
+
+
+def mark(part: int, time: int) -> Mark:
+    return Mark(time, 1, part + 1 << NUMBER_BITS)
+
+
+class Live:
+    """A task of an operator, whose input comes as the test says."""
+
+    def __init__(self, made: OperatorPlan, tag: int = 10) -> None:
+        self._plan = made
+        self._tag = tag
+        self._queue: SimpleQueue[Any] = SimpleQueue()
+        self._output = real_time_runner(made, MAIN, OUT)(iter(self._queue.get, None))
+
+    def send(self, *sent: Mark | pa.RecordBatch) -> None:
+        packed: list[Any] = []
+        for one in sent:
+            if isinstance(one, Mark):
+                packed.append((slot_of(0), MARK, 0, 0, mark_payload(one)))
+            else:
+                for group, payload in pack_table(self._plan, pa.Table.from_batches([one])):
+                    packed.append((slot_of(group), 1, 0, 0, payload))
+        for row in [*packed, (slot_of(0), PUSHER, 0, 0, None)]:
+            times = pa.array([self._tag], pa.int64())
+            self._queue.put(packed_rows([row]).append_column(BATCH_TIME, times))
+
+    def next(self) -> list[tuple[Any, ...]]:
+        """The next rows that come out; marks are ("mark", time)."""
+        batch = next(self._output)
+        return [
+            ("mark", row["__flinkish_time"])
+            if row[PHASE] == MARK
+            else (row["key"], row["kind"], row["n"])
+            for row in batch.to_pylist()
+        ]
+
+    def end(self) -> list[tuple[Any, ...]]:
+        """The rest, after the input has ended."""
+        self._queue.put(None)
+        found = []
+        while True:
+            try:
+                found += self.next()
+            except StopIteration:
+                return found
+
+
+@pytest.fixture
+def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
+    """Says which batch the tasks are of, and whether their input ends whole."""
+
+    def say(number: int, parent: int | None, *, run: str = RUN, whole: bool = True) -> None:
+        def current(checkpoint: str | None, tag: int | None = None) -> Batch:
+            assert tag is not None
+            return Batch(str(tmp_path), run, number, tag, parent, 0, 0, 100)
+
+        monkeypatch.setattr(real_time_run, "current_batch", current)
+        monkeypatch.setattr(real_time_run, "input_is_whole", lambda: whole)
+
+    return say
+
+
+def test_rows_are_packed_as_they_come(tmp_path: Path) -> None:
+    """A task says hello, then each batch is rows, a mark if time has passed, and pushers."""
+    made = operator(tmp_path, partitions=2)
+    batches = [rows(("a", 1, 5)), rows(("a", 2, 5)), rows(("a", 3, 9), ("b", 4, 7))]
+    first, *packed = real_time_packer(made, pack_table, 1)(iter(batches))
+    assert [row["phase"] for row in first.to_pylist()] == [MARK, MARK, PUSHER, PUSHER]
+    assert {read_mark(row["payload"]) for row in first.to_pylist()[:2]} == {hello(0)}
+    marks = []
+    for batch in packed:
+        found = batch.to_pylist()
+        assert [row["phase"] for row in found[-2:]] == [PUSHER, PUSHER]
+        assert sorted(group_at(row["slot"]) for row in found[-2:]) == [0, 1]
+        assert found[0]["phase"] not in (MARK, PUSHER), "rows before the mark of their time"
+        marks.append({read_mark(row["payload"]).time for row in found if row["phase"] == MARK})
+    assert marks == [{5}, set(), {9}]
+
+
+def test_fillers_are_dropped_and_rows_come_together() -> None:
+    def sent() -> Iterator[pa.RecordBatch]:
+        for n in range(100):
+            for filler in (False, True):
+                yield pa.record_batch({"n": [n], FILLER: [filler]})
+
+    found = list(without_waiting(None)(sent()))
+    assert [n for batch in found for n in batch.column("n").to_pylist()] == list(range(100))
+    assert all(batch.schema.names == ["n"] for batch in found)
+
+
+def test_an_error_of_the_input_is_raised_by_the_task() -> None:
+    def sent() -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch({"n": [1], FILLER: [False]})
+        raise ZeroDivisionError("in the source")
+
+    with pytest.raises(ZeroDivisionError, match="in the source"):
+        list(without_waiting(lambda batches: batches)(sent()))
+
+
+def test_timers_fire_without_input(tmp_path: Path, place: Callable[..., None]) -> None:
+    place(0, None)
+    task = Live(operator(tmp_path))
+    task.send(hello(0), rows(("a", -1, 5)))
+    assert task.next() == [("a", "row", 1)]
+    assert task.next() == [("a", "timer", 0)], "nothing more has come"
+    task.send(rows(("a", 1, 6)))
+    assert task.next() == [("a", "row", 2)]
+    assert task.end() == []
+
+
+def test_the_watermark_waits_for_every_task_before(
+    tmp_path: Path, place: Callable[..., None]
+) -> None:
+    """T3."""
+    place(0, None)
+    task = Live(operator(tmp_path))
+    task.send(hello(0), rows(("a", 1, 5)), mark(0, 5000))
+    assert task.next() == [("a", "row", 1)]
+    task.send(hello(1), rows(("a", 1, 7)), mark(1, 1006))
+    assert task.next() == [("a", "row", 2)]
+    assert task.next() == [("a", "timer", 1005)]
+    assert task.next() == [("mark", 1005)], "the least of both, less 1"
+    task.send(mark(1, 1005), mark(1, 9000))
+    assert task.next() == [("a", "timer", 1007)]
+    assert task.next() == [("mark", 4999)]
+    assert task.end() == []
+
+
+def test_idle_tasks_do_not_hold_the_watermark_back(
+    tmp_path: Path, place: Callable[..., None]
+) -> None:
+    place(0, None)
+    task = Live(operator(tmp_path, channels=(Channel(0, idle_ms=40),)))
+    task.send(hello(1))
+    task.send(hello(0), rows(("a", 1, 5)), mark(0, 2000))
+    assert task.next() == [("a", "row", 1)]
+    found = task.next()
+    while ("a", "timer", 1005) not in found:
+        found = task.next()
+    task.end()
+
+
+def test_state_and_timers_go_on_in_the_next_batch(
+    tmp_path: Path, place: Callable[..., None]
+) -> None:
+    place(0, None)
+    first = Live(operator(tmp_path), tag=10)
+    first.send(hello(0), hello(1), rows(("a", 1, 5), ("b", 1, 6)), mark(0, 8), mark(1, 8))
+    assert sorted(first.end()) == [("a", "row", 1), ("b", "row", 1), ("mark", 7)]
+    place(1, 10)
+    second = Live(operator(tmp_path), tag=20)
+    second.send(hello(0), hello(1), rows(("a", 1, 10)))
+    assert second.next() == [("a", "row", 2)]
+    second.send(mark(0, 1006), mark(1, 1009))
+    assert second.end() == [("a", "timer", 1005), ("mark", 1005)]
+    place(2, 20, run="bb")
+    third = Live(operator(tmp_path), tag=30)
+    third.send(hello(0), hello(1), mark(0, 3000), mark(1, 3000))
+    fired = [row for row in third.end() if row[0] != "mark"]
+    assert sorted(fired) == [("a", "timer", 1010), ("b", "timer", 1006)]
+
+
+def test_files_of_an_attempt_that_is_not_in_the_log_do_not_count(
+    tmp_path: Path, place: Callable[..., None]
+) -> None:
+    """T1: Spark's log has another time than the attempt that wrote them."""
+    place(0, None)
+    lost = Live(operator(tmp_path), tag=10)
+    lost.send(hello(0), rows(("a", 1, 5)))
+    lost.end()
+    place(0, None, run="bb")
+    good = Live(operator(tmp_path), tag=11)
+    good.send(hello(0), rows(("a", 1, 5)))
+    good.end()
+    place(1, 11, run="cc")
+    after = Live(operator(tmp_path), tag=20)
+    after.send(hello(0), rows(("a", 1, 6)))
+    assert after.next() == [("a", "row", 2)]
+    after.end()
+    place(1, 12, run="dd")
+    nothing = Live(operator(tmp_path), tag=30)
+    nothing.send(hello(0))
+    with pytest.raises(IncompatibleStateError):
+        nothing.end()
+
+
+def test_input_that_was_cut_short_writes_nothing(
+    tmp_path: Path, place: Callable[..., None]
+) -> None:
+    """T2."""
+    place(0, None, whole=False)
+    task = Live(operator(tmp_path))
+    task.send(hello(0), rows(("a", 1, 5)))
+    assert task.next() == [("a", "row", 1)]
+    with pytest.raises(IllegalStateError, match="given this attempt"):
+        task.end()
+    assert not list((tmp_path / "flinkish").rglob("*.state"))
+    with pytest.raises(IllegalStateError, match="given this attempt"):
+        Live(operator(tmp_path)).end()
+
+
+def checkpoint(root: Path, number: int) -> Batch:
+    return Batch(str(root), RUN, number, 1, None, 0, 0, 100)
+
+
+def test_tasks_before_are_the_partitions_of_topics(tmp_path: Path) -> None:
+    for source, topics in enumerate([{"a": {"0": 5, "1": 7}}, {"b": {"0": 1}}]):
+        folder = tmp_path / "sources" / str(source)
+        folder.mkdir(parents=True)
+        (folder / "0").write_text("\0v1\n" + json.dumps(topics))
+    assert source_tasks(checkpoint(tmp_path, 0)) == 3
+    (tmp_path / "offsets").mkdir()
+    log = tmp_path / "offsets" / "3"
+    log.write_text('v1\n{"batchTimestampMs":1}\n{"a":{"0":5,"1":7,"2":0}}\n{"b":{"0":4}}')
+    assert source_tasks(checkpoint(tmp_path, 4)) == 4
+    for other in ('{"logOffset":3}', "7", "-"):
+        log.write_text('v1\n{"batchTimestampMs":1}\n' + other)
+        with pytest.raises(UnsupportedOperationError, match="Kafka alone"):
+            source_tasks(checkpoint(tmp_path, 4))
+
+
+def session(version: str, **set_up: str) -> Any:
+    found = dict(set_up)
+    conf = SimpleNamespace(get=found.get, set=found.__setitem__, found=found)
+    return SimpleNamespace(version=version, conf=conf)
+
+
+def test_sessions_that_lack_something_are_refused() -> None:
+    with pytest.raises(UnsupportedOperationError, match=r"needs Spark 4\.3, and this is 4\.1\.4"):
+        configure_real_time(session("4.1.4", **REAL_TIME_AT_START))
+    name = next(iter(REAL_TIME_AT_START))
+    with pytest.raises(IllegalStateError, match=rf'builder\.config\("{name}", "true"\)'):
+        configure_real_time(session("4.3.0", **(REAL_TIME_AT_START | {name: "false"})))
+    good = session("4.3.0", **REAL_TIME_AT_START)
+    configure_real_time(good)
+    assert good.conf.found["spark.sql.execution.arrow.maxRecordsPerBatch"] == "1"

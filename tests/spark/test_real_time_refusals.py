@@ -1,0 +1,73 @@
+"""What real-time mode cannot do is refused when it is defined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import flinkish.spark as fs
+from flinkish.common.errors import IllegalStateError, UnsupportedOperationError
+from flinkish.datastream import AsyncDataStream
+from flinkish.spark import DataStream, ProcessedStream
+from tests.spark.async_functions import Flaky
+from tests.spark.functions import Silence
+from tests.spark.support import timed
+from tests.spark.two_streams import Match
+
+OUT = "key string, what string, n bigint, at bigint"
+
+
+@pytest.fixture(scope="module")
+def endless(spark: SparkSession) -> DataFrame:
+    """Rows of a session that has been set up, but for what it needs before it starts."""
+    session = spark.newSession()
+    session.conf.set("flinkish.realTime", "true")
+    session.conf.set("spark.sql.shuffle.partitions", "2")
+    rate = session.readStream.format("rate").load()
+    return rate.selectExpr("string(value) as key", "value as n", "timestamp as ts")
+
+
+def silence(stream: DataStream) -> ProcessedStream:
+    return stream.key_by("key").process(Silence(), schema=OUT)
+
+
+def test_a_session_that_was_started_without_its_settings(spark: SparkSession) -> None:
+    with pytest.raises((IllegalStateError, UnsupportedOperationError), match="real-time mode"):
+        fs.configure(spark.newSession(), real_time=True)
+
+
+def test_outputs_of_one_run_and_counts(endless: DataFrame) -> None:
+    stream = silence(timed(endless))
+    with pytest.raises(UnsupportedOperationError, match="foreach_batch"):
+        stream.foreach_batch(lambda batch, rows: None)
+    with pytest.raises(UnsupportedOperationError, match="no counts"):
+        stream.statistics()
+
+
+def test_united_sources(endless: DataFrame) -> None:
+    united = timed(endless).union(timed(endless))
+    with pytest.raises(UnsupportedOperationError, match="as one source"):
+        silence(united)
+
+
+def test_two_inputs_of_which_one_is_an_output(endless: DataFrame) -> None:
+    first = silence(timed(endless)).key_by("key")
+    second = timed(endless).key_by("key")
+    for left, right in ((first, second), (second, first)):
+        joined: Any = left.interval_join(right).between(-1000, 1000)
+        with pytest.raises(UnsupportedOperationError, match="both inputs of an operator are"):
+            joined.process(Match(), schema=OUT)
+
+
+def test_calls(endless: DataFrame) -> None:
+    with pytest.raises(UnsupportedOperationError, match="would wait for the next row"):
+        fs.async_map(endless, Flaky(1), OUT)
+    with pytest.raises(UnsupportedOperationError, match="would wait for the next row"):
+        AsyncDataStream.unordered_wait(DataStream(endless), Flaky(1), 1000, 2, OUT)
+
+
+def test_batch_dataframes_are_as_ever(endless: DataFrame) -> None:
+    frame = endless.sparkSession.sql("select 'a' as key, 1L as n, timestamp_millis(5) as ts")
+    assert silence(timed(frame)).to_df().collect()

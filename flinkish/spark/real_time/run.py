@@ -17,7 +17,7 @@ Invariants:
 from __future__ import annotations
 
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -34,7 +34,7 @@ from flinkish.spark.keyed.operator_run import OperatorRun
 from flinkish.spark.keyed.packing import NULL_KEY_GROUP, SETTINGS_GROUP, Batches, read_payload
 from flinkish.spark.keyed.placement import group_at
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, MARK, PHASE, OperatorPlan
-from flinkish.spark.keyed.result_rows import Result
+from flinkish.spark.keyed.result_rows import METRICS, Result
 from flinkish.spark.mapped_frame import MapBatches
 from flinkish.spark.real_time.arrivals import Arrivals
 from flinkish.spark.real_time.packing import PUSHER
@@ -50,6 +50,8 @@ __all__ = ["BATCH_TIME", "real_time_runner"]
 # The column with the time (ms) of the batch, which Spark's planner puts into packed rows.
 BATCH_TIME = "__flinkish_batch_time"
 
+Count = Callable[[dict[str, int]], None]
+
 _GIVEN_UP = (
     "the input of operator {0!r} ended before its end: Spark has given this attempt of the batch "
     "up, so nothing of it counts"
@@ -61,10 +63,13 @@ _UNITED = (
 )
 
 
-def real_time_runner(plan: OperatorPlan, tag: str, schema: pa.Schema) -> MapBatches:
+def real_time_runner(
+    plan: OperatorPlan, tag: str, schema: pa.Schema, count: Count | None = None
+) -> MapBatches:
     """The function for `mapInArrow` that runs the operator over packed rows.
 
     It gives one output, by its tag: columns of the schema, EVENT_TIME and PHASE, and marks.
+    ``count`` gets what the task has counted, by name, before its state counts.
     """
 
     def run(batches: Batches) -> Batches:
@@ -88,7 +93,9 @@ def real_time_runner(plan: OperatorPlan, tag: str, schema: pa.Schema) -> MapBatc
                 found = arrivals.take(task.wait_ms())
             if input_is_whole() is False:
                 raise IllegalStateError(_GIVEN_UP.format(plan.uid))
-            task.commit()
+            counts = task.commit()
+            if count is not None:
+                count(counts)
             state.commit(batch.number - batch.retained)
         except BaseException as error:
             task.abandon(error)
@@ -277,14 +284,19 @@ class _Task:
         run = self._of_null_keys
         yield from run.route_null_keys(run.unpack(lost))
 
-    def commit(self) -> None:
-        """Write what the key groups hold, and close their functions."""
+    def commit(self) -> dict[str, int]:
+        """Write what the key groups hold, and close their functions; what was counted."""
         now = _now()
         for group in self._groups.values():
             self._state.use(group.key_group)
             group.state.commit(group.run.next_wake_up(now), self._progress.watermark)
+            group.run.counts.add(group.state.counters)
+        counts: Counter[str] = Counter()
         for run in self._runs():
             run.close()
+            counts.update(run.counts.totals())
+            counts.update({f"{METRICS}.{name}": n for name, n in run.metrics.counts().items()})
+        return dict(counts)
 
     def abandon(self, error: BaseException) -> None:
         """Throw away what the key groups hold, and close their functions."""

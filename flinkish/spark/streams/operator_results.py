@@ -20,8 +20,9 @@ from flinkish.spark.keyed.result_rows import COUNTERS, GAUGES, METRICS, REPORTS,
 from flinkish.spark.keyed.versioned import version_runner
 from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.real_time.arrivals import FILLER, without_waiting
+from flinkish.spark.real_time.counts import SumOfCounts
 from flinkish.spark.real_time.run import BATCH_TIME, real_time_runner
-from flinkish.spark.session import check_session, check_versioned_session
+from flinkish.spark.session import check_session, check_versioned_session, context_of
 from flinkish.spark.versions.located import tell_checkpoints
 
 __all__ = ["OperatorResults", "run_operator", "take_output"]
@@ -214,11 +215,14 @@ class RealTimeResults(OperatorResults):
     def __init__(self, plan: OperatorPlan, packed: DataFrame) -> None:
         super().__init__(packed, plan.uid, "", None, marked=True)
         self._plan = plan
+        context = context_of(packed.sparkSession)
+        self._counts = None if context is None else context.accumulator({}, SumOfCounts())
 
     def output(self, tag: str, schema: StructType) -> MappedFrame:
         """One of the outputs, as `take_output` gives it, with marks."""
         columns, made = _output_columns(schema, marks=True)
-        run = real_time_runner(self._plan, tag, arrow_schema(columns))
+        count = None if self._counts is None else self._counts.add
+        run = real_time_runner(self._plan, tag, arrow_schema(columns), count)
         return MappedFrame(self.frame).map(run, made)
 
     def all_outputs(self) -> DataFrame:
@@ -229,8 +233,13 @@ class RealTimeResults(OperatorResults):
         )
 
     def statistics(self, query: Any = None) -> dict[str, int]:
-        """UnsupportedOperationError: the results of this mode are the rows alone."""
-        raise UnsupportedOperationError(
-            "an operator in real-time mode tells Spark no counts: send them as rows, to a side "
-            "output, or define the query in a session without real_time=True"
-        )
+        """Sums over the batches that have ended since the operator was defined.
+
+        UnsupportedOperationError on Spark Connect, where workers cannot tell.
+        """
+        if self._counts is None:
+            raise UnsupportedOperationError(
+                "on Spark Connect an operator in real-time mode cannot tell this process what it "
+                "counts: send counts as rows, to a side output"
+            )
+        return dict.fromkeys(COUNTERS, 0) | self._counts.value

@@ -3,6 +3,7 @@
 #
 #   bash ci/demo.sh [flights] [options]   # --help lists the options; give absolute paths
 #   bash ci/demo.sh async [options]       # asynchronous calls: examples/tickets
+#   bash ci/demo.sh realtime [options]    # milliseconds through Kafka: examples/realtime
 #
 # Makes its own environment; the first run takes minutes, the next ones only as long as the job.
 # A demonstration is a folder of examples/ with a main.py, which exits with 0 if its result is

@@ -7,7 +7,7 @@ import sys
 import urllib.error
 from pathlib import Path
 
-from tests.spark.long.kafka.broker import CONNECTORS, fetched
+from examples.realtime.broker import CONNECTORS, fetched
 
 PROGRAM = Path(__file__).with_name("program.py")
 MODULE = "org/apache/spark/spark-avro_2.13/{0}/spark-avro_2.13-{0}.jar"

@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from examples.realtime.broker import broker, connector_jars
 from tests.spark.long.avro.test_avro import avro_jar
-from tests.spark.long.kafka.broker import broker, connector_jars
 
 PROGRAM = Path(__file__).with_name("formats.py")
 LONGEST_S = 300

@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.spark.long.kafka.broker import broker, connector_jars
+from examples.realtime.broker import broker, connector_jars
 from tests.spark.long.kafka.program import KEYS
 
 PROGRAM = Path(__file__).with_name("program.py")

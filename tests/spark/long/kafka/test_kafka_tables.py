@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.spark.long.kafka.broker import broker, connector_jars
+from examples.realtime.broker import broker, connector_jars
 
 PROGRAM = Path(__file__).with_name("tables.py")
 LONGEST_S = 240

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.spark.long.kafka.broker import broker, connector_jars
+from examples.realtime.broker import broker, connector_jars
 from tests.spark.long.kafka.real_time import KEYS, LATER_MS, STEP_MS
 
 PROGRAM = Path(__file__).with_name("real_time.py")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.spark.long.kafka.broker import broker, connector_jars
+from examples.realtime.broker import broker, connector_jars
 from tests.spark.long.kafka.real_time import KEYS, STEP_MS
 from tests.spark.long.kafka.real_time_operators import LONGEST_S, NUMBERS, WINDOW_MS
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-__all__ = ["Batches", "MapBatches", "MappedFrame"]
+from flinkish.spark.worker_heap import Batches, MapBatches, settling
 
-Batches: TypeAlias = Iterator[pa.RecordBatch]
-MapBatches: TypeAlias = Callable[[Batches], Batches]
+__all__ = ["Batches", "MapBatches", "MappedFrame"]
 
 
 @dataclass(frozen=True)
@@ -41,13 +37,13 @@ class MappedFrame:
         if self.function is None:
             return self.base
         assert self.made is not None
-        return self.base.mapInArrow(self.function, self.made)
+        return self.base.mapInArrow(settling(self.function), self.made)
 
     def map(self, function: MapBatches, made: StructType | str) -> MappedFrame:
         """The rows that a function makes of these."""
         if self.function is not None:
             function = _in_a_row(self.function, function)
-        return MappedFrame(self.base, function, made)
+        return replace(self, function=function, made=made)
 
     def drop(self, *names: str) -> MappedFrame:
         """The rows without some columns, if that keeps them from travelling."""

@@ -28,6 +28,7 @@ from flinkish.spark.keyed.placement import CLOCK_SLOTS, group_at
 from flinkish.spark.keyed.plan import OperatorPlan
 from flinkish.spark.keyed.result_rows import Result
 from flinkish.spark.pickling import Sealed
+from flinkish.spark.worker_heap import settle
 
 __all__ = ["KeyGroupProcessor"]
 
@@ -139,6 +140,7 @@ class KeyGroupProcessor(StatefulProcessor):
         """The task is at its end."""
         if self._run is not None:
             self._run.close()
+        settle()
 
     def _opened(self) -> OperatorRun:
         # Not in init: the function belongs to the worker that runs it.

@@ -38,6 +38,9 @@ SETTINGS = {
     _FORMAT: "2",
     # Counting rows makes every write read first.
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+    # As up to Spark 4.0, and as always with Spark's own stateful operators: adaptive execution runs
+    # each stage of a micro-batch as a job, and plans again between them.
+    "spark.sql.adaptive.streaming.stateless.enabled": "false",
 }
 
 

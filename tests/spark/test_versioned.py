@@ -12,6 +12,7 @@ from flinkish.common.errors import IllegalArgumentError, UnsupportedOperationErr
 from flinkish.datastream import AsyncDataStream
 from flinkish.functions.aggregates import Count, Sum
 from flinkish.spark import ProcessedStream, StateSettings
+from flinkish.spark.internals import PlanNode, optimized_plan
 from flinkish.windowing import SlidingEventTimeWindows
 from tests.spark.async_functions import Flaky
 from tests.spark.functions import Silence
@@ -86,6 +87,32 @@ def test_one_stream(
     # Without a batch that is there for time alone, and with nothing left for it.
     assert len(outcomes["versioned"].batches) == len(source.batches)
     assert outcomes["versioned"].batches[0][""] != outcomes["store"].batches[0][""]
+
+
+@pytest.mark.parametrize("tag", ["", LATE_ROWS.tag_id])
+def test_one_output(spark: SparkSession, tmp_path: Path, tag: str) -> None:
+    """A query on an output gives its rows and counts as one on all outputs does."""
+    source = Source(spark, tmp_path / "in", SCHEMA)
+    feed(source, random_batches(7, batches=3, rows=60, keys=14))
+    wanted = run(spans(source.stream(), kept(tmp_path, "store")), tmp_path / "all", LATE_ROWS)
+    stream = spans(source.stream(), kept(tmp_path, "versioned"))
+    rows: list[Any] = []
+    query = (
+        (stream.get_side_output(LATE_ROWS) if tag else stream)
+        .to_df()
+        .writeStream.foreachBatch(lambda frame, _: rows.extend(map(tuple, frame.collect())))
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    assert rows
+    assert Counter(map(repr, rows)) == Counter(map(repr, wanted.rows(tag)))
+    counted = stream.statistics(query)
+    for name in ("rows", "late_rows", "timers_registered", "timers_fired"):
+        assert counted[name] == wanted.statistics[name], name
+    assert counted["key_groups"] <= GROUPS
+    assert counted["keys"] > 0
 
 
 def test_two_streams(spark: SparkSession, tmp_path: Path) -> None:
@@ -189,6 +216,22 @@ def test_explained(spark: SparkSession, tmp_path: Path) -> None:
     assert found.count("state: versioned by batch, in the checkpoint's files of 'Silence-1'") == 1
     assert found.count("watermark: trails the latest row by 1000 ms") == 2
     assert stream.to_df().columns == ["n", "what", "at", "rows", "total"], "marks are no rows"
+
+
+def test_python_workers(spark: SparkSession, tmp_path: Path) -> None:
+    """One worker after each shuffle runs an operator, gives its rows and packs them again."""
+    source = Source(spark, tmp_path / "in", SCHEMA)
+    stream = chain(source.stream(), kept(tmp_path, "versioned"))
+
+    def functions(node: PlanNode) -> list[str]:
+        below = [name for child in node.children for name in functions(child)]
+        return [*below, node.function] if node.function else below
+
+    assert functions(optimized_plan(stream.to_df())) == [
+        "pack Silence-1",
+        "run Silence-1, output of Silence-1, pack Totals-2",
+        "run Totals-2, output of Totals-2",
+    ]
 
 
 def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:

@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
 from typing import Any
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
-from flinkish.spark.keyed.result_rows import GAUGES, METRICS
+from flinkish.spark.internals import arrow_schema
+from flinkish.spark.keyed.counted_rows import COUNTED, NUMBERS, OWN, Counts, counting
+from flinkish.spark.keyed.result_rows import COUNTERS, GAUGES, METRICS, REPORTS
+from flinkish.spark.mapped_frame import MappedFrame
+from flinkish.spark.schemas import output_schema
+from flinkish.spark.worker_heap import settling
 
-__all__ = ["by_observed_name", "flat", "observed_name", "statistics", "sum_metrics"]
+__all__ = [
+    "ObservedFrame",
+    "by_observed_name",
+    "flat",
+    "observed_name",
+    "statistics",
+    "sum_metrics",
+    "sums_of_counts",
+]
 
 _KIND = "map<string,bigint>"
 _OURS = "flinkish."
@@ -35,6 +52,22 @@ def observed_name(name: str, *, given: bool) -> str:
     return observed
 
 
+def sums_of_counts(
+    max_parallelism: int | None, number: Callable[[str], Column] = F.col, own: str = METRICS
+) -> list[Column]:
+    """The sums that Spark observes of counters, and of gauges if there are so many key groups.
+
+    ``number`` is the column of a counter or gauge by its name, ``own`` that of the user's counters.
+    """
+    sums = [F.sum(number(counter)).alias(counter) for counter in COUNTERS]
+    sums.append(sum_metrics(F.col(own)).alias(METRICS))
+    if max_parallelism is not None:
+        # Null in a batch in which not all key groups were asked.
+        asked = F.sum(number(REPORTS)) == max_parallelism
+        sums += [F.when(asked, F.sum(number(gauge))).alias(gauge) for gauge in GAUGES]
+    return sums
+
+
 def sum_metrics(column: Column) -> Column:
     """The sums by name of JSON objects of integers, as an aggregate; Spark has none of maps."""
     return F.reduce(
@@ -44,6 +77,38 @@ def sum_metrics(column: Column) -> Column:
             total, more, lambda _, a, b: F.coalesce(a, F.lit(0)) + F.coalesce(b, F.lit(0))
         ),
     )
+
+
+@dataclass(frozen=True)
+class ObservedFrame(MappedFrame):
+    """Rows of an operator whose run, the first function, adds to ``counts``.
+
+    Spark observes them under ``name``, for an operator of ``max_parallelism``.
+    """
+
+    name: str = ""
+    max_parallelism: int = 0
+    counts: Counts | None = None
+
+    @cached_property
+    def frame(self) -> DataFrame:
+        """The rows as a DataFrame."""
+        assert self.function is not None
+        assert self.made is not None
+        assert self.counts is not None
+        columns = output_schema(self.made, "the rows")
+        added = [StructField(NUMBERS, ArrayType(LongType())), StructField(OWN, StringType())]
+        columns = StructType([*columns, *added])
+        run = counting(self.function, arrow_schema(columns), self.counts)
+        sums = sums_of_counts(
+            self.max_parallelism, lambda name: F.col(NUMBERS)[COUNTED.index(name)], OWN
+        )
+        return (
+            self.base.mapInArrow(settling(run), columns)
+            .observe(self.name, *sums)
+            .where(F.col(NUMBERS).isNull())
+            .drop(NUMBERS, OWN)
+        )
 
 
 def statistics(query: StreamingQuery) -> dict[str, dict[str, int]]:

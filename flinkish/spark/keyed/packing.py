@@ -41,6 +41,8 @@ __all__ = [
     "event_times",
     "keyed_batch",
     "lost_rows",
+    "output_name",
+    "output_reader",
     "pack_table",
     "packed_rows",
     "packer",
@@ -335,27 +337,46 @@ def read_payload(payload: Any, schema: pa.Schema) -> pa.RecordBatch:
         return reader.read_next_batch()
 
 
-def unpacker(
-    tag: str, schema: pa.Schema, uid: str, *, marks: bool = False
-) -> Callable[[Batches], Batches]:
-    """The function for `mapInArrow` that takes one output out of an operator's results.
+def output_reader(
+    tag: str, schema: pa.Schema, *, marks: bool = False
+) -> Callable[[str | None, int | None, Any], pa.RecordBatch | None]:
+    """The function that makes rows of a result's tag, phase and payload; None of another output.
 
-    After the columns of `schema` it gives EVENT_TIME and PHASE, for a following operator, and with
-    ``marks`` those of the watermark, too.
+    They have the columns of `schema`, then EVENT_TIME and PHASE, for a following operator.  With
+    ``marks`` a mark of the watermark becomes a row, too.
     """
     timed = schema.append(pa.field(EVENT_TIME, pa.int64()))
 
+    def read(found: str | None, phase: int | None, payload: Any) -> pa.RecordBatch | None:
+        if found == tag:
+            rows = read_payload(payload, timed)
+            phases = np.full(rows.num_rows, phase, np.int32)
+            return rows.append_column(PHASE, pa.array(phases))
+        return mark_row(payload, schema) if marks and found == MARK_TAG else None
+
+    return read
+
+
+def unpacker(
+    tag: str, schema: pa.Schema, uid: str, *, marks: bool = False
+) -> Callable[[Batches], Batches]:
+    """The function for `mapInArrow` that takes one output out of an operator's results."""
+    read = output_reader(tag, schema, marks=marks)
+
     def unpack(batches: Batches) -> Batches:
         for batch in batches:
-            wanted = batch.filter(pc.equal(batch.column("tag"), tag))
-            for index in range(wanted.num_rows):
-                rows = read_payload(wanted.column("payload")[index].as_buffer(), timed)
-                phase = np.full(rows.num_rows, wanted.column("phase")[index].as_py(), np.int32)
-                yield rows.append_column(PHASE, pa.array(phase))
-            if marks:
-                for mark in batch.filter(pc.equal(batch.column("tag"), MARK_TAG)).column("payload"):
-                    yield mark_row(mark.as_py(), schema)
+            tags, phases = (batch.column(name).to_pylist() for name in ("tag", "phase"))
+            payloads = batch.column("payload")
+            for found, phase, payload in zip(tags, phases, payloads, strict=True):
+                rows = read(found, phase, payload.as_buffer())
+                if rows is not None:
+                    yield rows
 
     # In Spark's plans.
-    unpack.__name__ = " ".join(filter(None, ("output", tag, "of", uid)))
+    unpack.__name__ = output_name(tag, uid)
     return unpack
+
+
+def output_name(tag: str, uid: str) -> str:
+    """What Spark's plans call the function that gives an output of an operator."""
+    return " ".join(filter(None, ("output", tag, "of", uid)))

@@ -9,7 +9,8 @@ batch.  The state that comes of it is written at the end of the input, and count
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from flinkish.common.errors import IllegalStateError, UnsupportedOperationError
 from flinkish.spark.channels import Mark
 from flinkish.spark.internals import input_is_whole
 from flinkish.spark.keyed.checkpoint_settings import check_settings
+from flinkish.spark.keyed.counted_rows import Counts
 from flinkish.spark.keyed.group_call import Clock, call_group
 from flinkish.spark.keyed.group_state import (
     NOTHING_HELD,
@@ -28,16 +30,22 @@ from flinkish.spark.keyed.group_state import (
 )
 from flinkish.spark.keyed.marks import MARK_TAG, mark_payload, read_mark
 from flinkish.spark.keyed.operator_run import OperatorRun
-from flinkish.spark.keyed.packing import NULL_KEY_GROUP, SETTINGS_GROUP, Batches
+from flinkish.spark.keyed.packing import (
+    NULL_KEY_GROUP,
+    SETTINGS_GROUP,
+    output_name,
+    output_reader,
+)
 from flinkish.spark.keyed.placement import group_at
 from flinkish.spark.keyed.plan import MARK, OperatorPlan
 from flinkish.spark.keyed.result_rows import Result, result_batch
+from flinkish.spark.mapped_frame import Batches, MapBatches
 from flinkish.spark.versions.batch import Batch, current_batch
 from flinkish.spark.versions.directory import VersionDirectory
 from flinkish.spark.versions.purge import purge
 from flinkish.spark.versions.state import PartitionState, load
 
-__all__ = ["collected", "in_order", "version_runner"]
+__all__ = ["collected", "in_order", "output_runner", "version_runner"]
 
 _UNITED = (
     "the tasks of operator {0!r} are numbered after those of another part of the query (this is "
@@ -49,36 +57,57 @@ _UNITED = (
 Payloads = dict[int, list[tuple[int, int, int, bytes]]]
 
 
-def version_runner(plan: OperatorPlan) -> Callable[[Batches], Batches]:
-    """The function for `mapInArrow` that runs the operator over packed rows."""
+def version_runner(plan: OperatorPlan) -> MapBatches:
+    """The function for `mapInArrow` that runs the operator over packed rows; it gives results."""
 
     def run(batches: Batches) -> Batches:
-        payloads, marks = collected(batches)
-        if input_is_whole() is False:
-            raise IllegalStateError(
-                f"the input of operator {plan.uid!r} ended before its end: Spark has given this "
-                "attempt of the task up, so nothing of it counts"
-            )
-        partitions = plan.partitions
-        assert partitions is not None
-        batch = current_batch(plan.state.checkpoint)
-        if batch.partition >= partitions:
-            # Of tasks that do not count from 0 the last one comes here, so the batch fails.
-            raise UnsupportedOperationError(_UNITED.format(plan.uid, batch.partition, partitions))
-        directory = VersionDirectory(batch.checkpoint, plan.uid)
-        state = load(directory, batch, partitions, plan.defined_ms, plan.uid, plan.definition[:8])
-        try:
-            task = _Partition(plan, batch, state)
-            for result in task.process(payloads, marks):
-                yield result_batch([result])
-            state.commit(batch.number - batch.retained)
-        except BaseException:
-            state.abandon()
-            raise
-        purge(directory, batch, partitions)
+        return (result_batch([result]) for result in _results(plan, batches))
 
     run.__name__ = f"run {plan.uid}"  # in Spark's plans
     return run
+
+
+def output_runner(plan: OperatorPlan, tag: str, schema: pa.Schema, counts: Counts) -> MapBatches:
+    """The function for `mapInArrow` that runs the operator and gives one of its outputs, by tag.
+
+    Rows are those of `output_reader`, with marks; all that is counted is added to ``counts``.
+    """
+    read = output_reader(tag, schema, marks=True)
+
+    def run(batches: Batches) -> Batches:
+        for result in _results(plan, batches):
+            counts.add(result)
+            rows = read(result.tag, result.phase, result.payload)
+            if rows is not None:
+                yield rows
+
+    run.__name__ = f"run {plan.uid}, {output_name(tag, plan.uid)}"  # in Spark's plans
+    return run
+
+
+def _results(plan: OperatorPlan, batches: Batches) -> Iterator[Result]:
+    """The results of this task; after the last one its state is written."""
+    payloads, marks = collected(batches)
+    if input_is_whole() is False:
+        raise IllegalStateError(
+            f"the input of operator {plan.uid!r} ended before its end: Spark has given this "
+            "attempt of the task up, so nothing of it counts"
+        )
+    partitions = plan.partitions
+    assert partitions is not None
+    batch = current_batch(plan.state.checkpoint)
+    if batch.partition >= partitions:
+        # Of tasks that do not count from 0 the last one comes here, so the batch fails.
+        raise UnsupportedOperationError(_UNITED.format(plan.uid, batch.partition, partitions))
+    directory = VersionDirectory(batch.checkpoint, plan.uid)
+    state = load(directory, batch, partitions, plan.defined_ms, plan.uid, plan.definition[:8])
+    try:
+        yield from _Partition(plan, batch, state).process(payloads, marks)
+        state.commit(batch.number - batch.retained)
+    except BaseException:
+        state.abandon()
+        raise
+    purge(directory, batch, partitions)
 
 
 def collected(batches: Batches) -> tuple[Payloads, list[bytes]]:
@@ -106,9 +135,10 @@ class _Partition:
         self._state = state
         self._run: OperatorRun | None = None
         self._groups: GroupState | None = None
+        self._held: Counter[str] = Counter()
 
     def process(self, payloads: Payloads, marks: list[bytes]) -> Iterator[Result]:
-        """Handle rows, move the watermark, fire timers; what each key group holds comes last."""
+        """Handle rows, move the watermark, fire timers; what is counted and held comes last."""
         plan, state = self._plan, self._state
         progress = state.progress
         seen = progress.watermark
@@ -130,8 +160,9 @@ class _Partition:
         except BaseException as error:
             self._end(error)
             raise
-        self._end(None)
-        yield Result(SETTINGS_GROUP, gauges=self._idle(heads, called))
+        counts = self._end(None)
+        self._held.update(self._idle(heads, called))
+        yield replace(counts, gauges=dict(self._held))
         if plan.has_watermark:
             said = None if progress.is_idle else watermark
             yield Result(SETTINGS_GROUP, MARK, MARK_TAG, mark_payload(Mark(said)))
@@ -155,14 +186,18 @@ class _Partition:
             return run.next_wake_up(clock.now)
 
         yield from call_group(run, self._groups, key_group, clock, in_order(rows), (), timer_of)
-        yield run.counts.result(key_group, self._groups.gauges)
+        self._held.update(self._groups.gauges)
 
-    def _end(self, error: BaseException | None) -> None:
-        """Close the functions; with a control plane the task has to be wanted still."""
+    def _end(self, error: BaseException | None) -> Result:
+        """Close the functions; with a control plane the task has to be wanted still.
+
+        What was counted, as a result.
+        """
         run, self._run = self._run, None
         if run is None:
-            return
+            return Result(SETTINGS_GROUP)
         run.__exit__(None if error is None else type(error), error, None)
+        return run.counts.result(SETTINGS_GROUP)
 
     def _heads(self) -> dict[int, Head]:
         """The heads of the key groups that have state of this generation."""

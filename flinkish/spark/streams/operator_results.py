@@ -11,13 +11,20 @@ from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 from flinkish.common.errors import IllegalStateError, UnsupportedOperationError
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.keyed.bounded import bounded_runner
-from flinkish.spark.keyed.observed import by_observed_name, flat, observed_name, sum_metrics
+from flinkish.spark.keyed.counted_rows import Counts
+from flinkish.spark.keyed.observed import (
+    ObservedFrame,
+    by_observed_name,
+    flat,
+    observed_name,
+    sums_of_counts,
+)
 from flinkish.spark.keyed.packing import PACKED_SCHEMA, unpacker
 from flinkish.spark.keyed.placement import slot_of
 from flinkish.spark.keyed.plan import EVENT_TIME, PHASE, OperatorPlan
 from flinkish.spark.keyed.processor import KeyGroupProcessor
-from flinkish.spark.keyed.result_rows import COUNTERS, GAUGES, METRICS, REPORTS, results_schema
-from flinkish.spark.keyed.versioned import version_runner
+from flinkish.spark.keyed.result_rows import COUNTERS, results_schema
+from flinkish.spark.keyed.versioned import output_runner, version_runner
 from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.real_time.arrivals import FILLER, without_waiting
 from flinkish.spark.real_time.counts import SumOfCounts
@@ -38,8 +45,6 @@ def run_operator(
     ``second`` are the rows of the second input, for a plan with two.
     """
     name = observed_name(plan.uid, given=plan.named)
-    sums = [F.sum(counter).alias(counter) for counter in COUNTERS]
-    sums.append(sum_metrics(F.col(METRICS)).alias(METRICS))
     if plan.is_versioned and not rows.base.isStreaming:
         return OperatorResults(_in_pass(plan, rows, second), plan.uid, name, None, marked=True)
     if not rows.base.isStreaming:
@@ -49,17 +54,14 @@ def run_operator(
         else:
             other = None if second is None else second.frame
             results = plan.strategy.run_batch(plan, rows.frame, other)
-        results = results.observe(observation, *sums)
+        results = results.observe(observation, *sums_of_counts(None))
         return OperatorResults(results, plan.uid, name, observation)
     if plan.real_time:
         return RealTimeResults(plan, _as_they_come(plan, rows, second))
-    results = _by_batch(plan, rows, second) if plan.is_versioned else _in_store(plan, rows, second)
-    # Null in a batch in which not all key groups were asked.
-    asked = F.sum(REPORTS) == plan.max_parallelism
-    sums += [F.when(asked, F.sum(gauge)).alias(gauge) for gauge in GAUGES]
-    return OperatorResults(
-        results.observe(name, *sums), plan.uid, name, None, marked=plan.is_versioned
-    )
+    if plan.is_versioned:
+        return VersionedResults(plan, _by_batch(plan, rows, second), name)
+    observed = _in_store(plan, rows, second).observe(name, *sums_of_counts(plan.max_parallelism))
+    return OperatorResults(observed, plan.uid, name, None)
 
 
 def _in_store(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None) -> DataFrame:
@@ -78,7 +80,7 @@ def _in_store(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None)
 
 
 def _by_batch(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None) -> DataFrame:
-    """The operator over partitions whose state is in version files; Spark knows of no state."""
+    """The packed rows of an operator whose state is in version files; Spark knows of no state."""
     assert plan.partitions is not None
     spark = rows.base.sparkSession
     check_versioned_session(spark)
@@ -87,9 +89,7 @@ def _by_batch(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None)
     packed = plan.strategy.packed(plan, rows, second)
     if plan.processing_time:
         packed = packed.union(_ticks(spark))
-    return packed.repartition(plan.partitions, "slot").mapInArrow(
-        version_runner(plan), results_schema()
-    )
+    return packed.repartition(plan.partitions, "slot")
 
 
 def _as_they_come(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None) -> DataFrame:
@@ -125,7 +125,8 @@ def _in_pass(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None) 
     runner = bounded_runner if plan.bounded else version_runner
     if not plan.bounded:
         packed = packed.union(_bells(rows.base.sparkSession, plan.partitions))
-    return packed.repartition(plan.partitions, "slot").mapInArrow(runner(plan), results_schema())
+    dealt = MappedFrame(packed.repartition(plan.partitions, "slot"))
+    return dealt.map(runner(plan), results_schema()).frame
 
 
 def _bells(spark: SparkSession, partitions: int) -> DataFrame:
@@ -207,6 +208,30 @@ class OperatorResults:
                 "writeStream.start() returned"
             )
         return dict.fromkeys(COUNTERS, 0) | by_observed_name(query).get(self.name, {})
+
+
+class VersionedResults(OperatorResults):
+    """The results of an operator whose state is versioned by batch; each output is a run.
+
+    So one Python worker runs the operator and gives the rows of an output, and packs them for the
+    next operator.
+    """
+
+    def __init__(self, plan: OperatorPlan, packed: DataFrame, name: str) -> None:
+        super().__init__(packed, plan.uid, name, None, marked=True)
+        self._plan = plan
+
+    def output(self, tag: str, schema: StructType) -> MappedFrame:
+        """One of the outputs, as `take_output` gives it, with marks."""
+        columns, made = _output_columns(schema, marks=True)
+        counts = Counts()
+        run = output_runner(self._plan, tag, arrow_schema(columns), counts)
+        return ObservedFrame(self.frame, run, made, self.name, self._plan.max_parallelism, counts)
+
+    def all_outputs(self) -> DataFrame:
+        """All of them, for `take_output`."""
+        results = MappedFrame(self.frame).map(version_runner(self._plan), results_schema()).frame
+        return results.observe(self.name, *sums_of_counts(self._plan.max_parallelism))
 
 
 class RealTimeResults(OperatorResults):

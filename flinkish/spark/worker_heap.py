@@ -1,4 +1,4 @@
-"""What a Python worker has loaded, kept out of garbage collections.
+"""Objects that a Python worker loaded once, kept out of its garbage collections.
 
 Spark's daemon collects garbage whenever a worker has ended a task, and Python then looks at all
 objects of the process.  With pandas, pyarrow and flinkish loaded that takes 30 to 45 ms of CPU,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flinkish._core.state import log as state_log
@@ -91,7 +91,7 @@ class StateDeclaration:
 
     def to_dict(self) -> dict[str, Any]:
         """The declaration as plain data."""
-        return asdict(self)
+        return {"name": self.name, "kind": self.kind, "type": self.type, "ttl": self.ttl}
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.type}{' with a time to live' if self.ttl else ''}"

@@ -1,4 +1,4 @@
-"""What the run of an operator counts, as one row more among those that it gives.
+"""The counts of an operator's run, as one row more among those that it gives.
 
 The row is the last of its task.  It is null but for two columns that other rows have null: NUMBERS
 (COUNTERS, then REPORTS and GAUGES) and METRICS, the user's own as a JSON object.
@@ -24,7 +24,7 @@ COUNTED = (*COUNTERS, REPORTS, *GAUGES)
 
 
 class Counts:
-    """What a task has counted.
+    """The counts of a task.
 
     The run and `counting` have the same one, also after they travelled together to a worker.
     """

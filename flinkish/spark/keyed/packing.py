@@ -378,5 +378,5 @@ def unpacker(
 
 
 def output_name(tag: str, uid: str) -> str:
-    """What Spark's plans call the function that gives an output of an operator."""
+    """The name in Spark's plans of the function that gives an output of an operator."""
     return " ".join(filter(None, ("output", tag, "of", uid)))

@@ -25,7 +25,7 @@ def batch(*names: str) -> pa.RecordBatch:
 
 
 def counted(*results: Result, batches: int = 2) -> list[pa.RecordBatch]:
-    """What a worker gives whose run had these results, and gave so many batches."""
+    """The rows of a worker whose run had these results, and gave so many batches."""
     counts = Counts()
 
     def run(found: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

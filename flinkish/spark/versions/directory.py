@@ -7,11 +7,13 @@ another name and renamed (V1), on this machine after it has reached the disk.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
 import pyarrow.fs as pafs
 
+from flinkish.common.errors import CheckpointStorageError
 from flinkish.common.file_systems import file_system_of
 from flinkish.spark.versions.names import VersionName, folder_of, version_of
 
@@ -82,37 +84,52 @@ class VersionWriter:
         self.size = 0
 
     def write(self, data: bytes) -> int:
-        """Append; where it begins."""
-        if self._file is None:
-            folder = self._path.rpartition("/")[0]
-            self._file_system.create_dir(folder, recursive=True)
-            self._file = (
-                open(self._written, "wb")  # noqa: SIM115
-                if self._local
-                else self._file_system.open_output_stream(self._written)
-            )
+        """Append; where it begins.  CheckpointStorageError if the file system refuses."""
         at = self.size
-        self._file.write(data)
+        try:
+            if self._file is None:
+                self._begin()
+            self._file.write(data)
+        except OSError as error:
+            raise self._refused(error) from error
         self.size += len(data)
         return at
 
+    def _begin(self) -> None:
+        folder = self._path.rpartition("/")[0]
+        self._file_system.create_dir(folder, recursive=True)
+        self._file = (
+            open(self._written, "wb")  # noqa: SIM115
+            if self._local
+            else self._file_system.open_output_stream(self._written)
+        )
+
     def finish(self) -> None:
-        """Close the file and give it its name."""
-        if self._local:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        self._file.close()
-        if self._written != self._path:
-            self._file_system.move(self._written, self._path)
+        """Close the file and give it its name; CheckpointStorageError."""
+        try:
+            if self._local:
+                self._file.flush()
+                os.fsync(self._file.fileno())
+            self._file.close()
+            if self._written != self._path:
+                self._file_system.move(self._written, self._path)
+        except OSError as error:
+            raise self._refused(error) from error
+
+    def _refused(self, error: OSError) -> CheckpointStorageError:
+        return CheckpointStorageError(
+            f"the state file {self._path} could not be written: {error}. Nothing of this attempt "
+            "counts, and the state before it is whole: make room there, or let the workers write "
+            "there, and start the query again with the same checkpoint",
+            path=self._path,
+        )
 
     def abandon(self) -> None:
-        """Leave no more than an unfinished file, and remove that if it can be."""
+        """Remove what was written; what a file system keeps all the same has no manifest."""
         if self._file is None:
             return
-        if self._written == self._path:
-            # To close it would be to finish it; its upload is left to the store's own clean-up.
-            self._file = None
-            return
-        self._file.close()
-        self._file_system.delete_file(self._written)
-        self._file = None
+        file, self._file = self._file, None
+        with suppress(OSError):
+            file.close()
+        with suppress(OSError):
+            self._file_system.delete_file(self._written)

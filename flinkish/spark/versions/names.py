@@ -4,14 +4,15 @@ Version v is the state before batch v, so the tasks of batch v - 1 write it: a f
 operator's partitions and each attempt.  No file is ever written over.
 
 Invariants:
-  V1  A file is complete as soon as it has its name.
+  V1  A file is complete as soon as it has its name; where there is no rename, if it ends with its
+      manifest.
   V2  The tag is the time of the batch in Spark's offset log, so files of a batch that was planned
       anew, with other rows, do not count.
   V3  Of one run of the query the attempt with the highest number counts: Spark starts another
       attempt only after it gave the one before up, and numbers rise within a driver.
   V4  A run that did a batch uses its own files of it.  Only the first batch of a run reads files of
-      others: those of the complete run with the highest epoch.  A run takes an epoch above all that
-      it finds, and at or above the time at which its operator was defined.
+      others: those of the complete run with the highest epoch whose files are whole.  A run takes
+      an epoch above all that it finds, and at or above the time at which its operator was defined.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-__all__ = ["SUFFIX", "VersionName", "choose", "folder_of", "version_of"]
+__all__ = ["SUFFIX", "VersionName", "choices", "folder_of", "version_of"]
 
 SUFFIX = ".state"
 
@@ -72,10 +73,13 @@ def version_of(folder: str) -> int | None:
     return int(folder) if _FOLDER.fullmatch(folder) else None
 
 
-def choose(names: Iterable[VersionName], tag: int, run: str) -> Mapping[int, list[VersionName]]:
+def choices(
+    names: Iterable[VersionName], tag: int, run: str
+) -> list[Mapping[int, list[VersionName]]]:
     """The files that are a version, by partition, the last attempt first: see V2 to V4.
 
-    Empty if there are none; if this run did the batch, but not for all partitions, only those.
+    The first of them counts, if its files are whole.  If this run did the batch, but not for all
+    partitions, only those are there.
     """
     runs: dict[tuple[str, str, int], dict[int, list[VersionName]]] = {}
     for name in sorted(names, key=lambda name: -name.attempt):
@@ -84,9 +88,9 @@ def choose(names: Iterable[VersionName], tag: int, run: str) -> Mapping[int, lis
             held.setdefault(name.partition, []).append(name)
     for (owner, _, _), held in runs.items():
         if owner == run:
-            return held
+            return [held]
     complete = [held for (_, _, partitions), held in runs.items() if len(held) == partitions]
-    return max(complete, key=_epoch, default={})
+    return sorted(complete, key=_epoch, reverse=True)
 
 
 def _epoch(held: Mapping[int, list[VersionName]]) -> int:

@@ -23,10 +23,10 @@ from flinkish.spark.versions.manifest import (
     read_manifest,
     write_manifest,
 )
-from flinkish.spark.versions.names import VersionName, choose
+from flinkish.spark.versions.names import VersionName, choices
 from flinkish.spark.versions.progress import Progress
 
-__all__ = ["PartitionState", "load"]
+__all__ = ["PartitionState", "load", "read_version"]
 
 HEAD = (-1,)
 _CARRIED = 8 * 1024 * 1024  # bytes that a batch takes along
@@ -108,11 +108,17 @@ class PartitionState:
             del self._current.pieces[key[0]]
 
     def _read(self, piece: Piece) -> bytes:
+        path = f"{self._directory.path}/{self._files[piece.file][0]}"
         if piece.file not in self._open:
-            self._open[piece.file] = self._directory.open(self._files[piece.file][0])
+            try:
+                self._open[piece.file] = self._directory.open(self._files[piece.file][0])
+            except FileNotFoundError as error:
+                raise CorruptStateError(
+                    f"{path} is gone, and state is in it: put it back from a copy, or start the "
+                    "query with a new checkpoint"
+                ) from error
         data: bytes = self._open[piece.file].read_at(piece.size, piece.offset)
         if len(data) != piece.size:
-            path = self._files[piece.file][0]
             raise CorruptStateError(
                 f"{path} has {len(data)} bytes at {piece.offset}, and {piece.size} were written: "
                 "the file is damaged"
@@ -205,15 +211,15 @@ def load(
     IllegalArgumentError if another operator of the query has this one's name, CorruptStateError
     for damaged files, IncompatibleStateError if there is no such version.
     """
-    found: Mapping[int, list[VersionName]] = {}
     names: list[VersionName] = []
+    found: Sequence[Mapping[int, list[VersionName]]] = [{}]
     if batch.number:
         names = directory.names(batch.number)
         assert batch.parent_tag is not None
-        found = choose(names, batch.parent_tag, batch.run)
+        found = choices(names, batch.parent_tag, batch.run)
         if not found:
             raise _missing(directory, batch, operator)
-    _check_alone(names, found, batch, operator, definition)
+    _check_alone(names, found[0], batch, operator, definition)
     name = VersionName(
         batch.number + 1,
         batch.tag,
@@ -224,17 +230,33 @@ def load(
         partitions,
         batch.attempt,
     )
-    before = next(iter(found.values()))[0].partitions if found else 0
+    failed: CorruptStateError | None = None
+    for held in found:
+        needed = _needed(held, batch, partitions, operator)
+        try:
+            read = [read_version(directory, held[number], operator)[1] for number in needed]
+        except CorruptStateError as error:
+            failed = failed or error
+            continue
+        return PartitionState(directory, name, read, held[needed[0]][0].path if read else "")
+    assert failed is not None
+    raise failed
+
+
+def _needed(
+    held: Mapping[int, list[VersionName]], batch: Batch, partitions: int, operator: str
+) -> list[int]:
+    """The partitions of a version that may hold key groups of this task's; IllegalStateError."""
+    before = next(iter(held.values()))[0].partitions if held else 0
     needed = [number for number in range(before) if _meet(number, before, batch, partitions)]
-    absent = [number for number in needed if number not in found]
+    absent = [number for number in needed if number not in held]
     if absent:
         raise IllegalStateError(
             f"partition {absent[0]} of operator {operator!r} wrote no state in batch "
             f"{batch.number - 1}, though Spark went on: the sink of the query did not read all of "
             "the operator's output (a foreachBatch with limit or take, or without an action)"
         )
-    read = [_read_one(directory, found[number], operator) for number in needed]
-    return PartitionState(directory, name, read, found[needed[0]][0].path if read else "")
+    return needed
 
 
 def _check_alone(
@@ -266,13 +288,15 @@ def _meet(number: int, before: int, batch: Batch, partitions: int) -> bool:
     return number % step == batch.partition % step
 
 
-def _read_one(directory: VersionDirectory, names: list[VersionName], operator: str) -> Manifest:
-    """The manifest of the last attempt whose file is whole."""
+def read_version(
+    directory: VersionDirectory, names: Sequence[VersionName], operator: str
+) -> tuple[VersionName, Manifest]:
+    """The last attempt whose file is whole, and its manifest."""
     failed: Exception | None = None
     for name in names:
         try:
             with directory.open(name.path) as file:
-                return read_manifest(file)
+                return name, read_manifest(file)
         except NewerFrame as error:
             what = f"the state of operator {operator!r} in {name.path}"
             raise newer_format(error, what) from error

@@ -22,7 +22,7 @@ from flinkish.common.errors import (
 from flinkish.spark.versions.batch import Batch
 from flinkish.spark.versions.directory import VersionDirectory
 from flinkish.spark.versions.manifest import Group, Manifest, Piece, read_manifest, write_manifest
-from flinkish.spark.versions.names import VersionName, choose, folder_of
+from flinkish.spark.versions.names import VersionName, choices, folder_of
 from flinkish.spark.versions.purge import EVERY, purge
 from flinkish.spark.versions.state import HEAD, PartitionState, load
 
@@ -97,17 +97,17 @@ class TestChoice:
     def test_the_last_attempt_of_the_own_run(self) -> None:
         zombie, good = name(attempt=3), name(attempt=7)
         newer = name(run=OTHER, epoch=9, attempt=50)
-        assert choose([good, zombie, newer], 70, RUN) == {0: [good, zombie]}
+        assert choices([good, zombie, newer], 70, RUN) == [{0: [good, zombie]}]
 
     def test_the_complete_run_with_the_highest_epoch(self) -> None:
         first = [name(partition=at, partitions=2, epoch=1) for at in (0, 1)]
         second = [name(partition=at, partitions=3, epoch=2, run=OTHER) for at in (0, 1, 2)]
         broken = [name(partition=0, partitions=2, epoch=3, run="cc")]
-        found = choose([*first, *second, *broken], 70, "dd")
-        assert found == {one.partition: [one] for one in second}
+        found = choices([*first, *second, *broken], 70, "dd")
+        assert found == [{one.partition: [one] for one in run} for run in (second, first)]
 
     def test_files_of_a_batch_that_was_planned_anew(self) -> None:
-        assert choose([name(tag=69), name(tag=71)], 70, RUN) == {}
+        assert choices([name(tag=69), name(tag=71)], 70, RUN) == []
 
 
 def test_a_torn_file_has_no_manifest(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from flinkish.functions.aggregates import Count, Sum
 from flinkish.spark import ProcessedStream, StateSettings
 from flinkish.spark.internals import PlanNode, optimized_plan
 from flinkish.windowing import SlidingEventTimeWindows
-from tests.spark.async_functions import Flaky
 from tests.spark.functions import Silence
 from tests.spark.support import GROUPS, Outcome, Source, by_key, run, timed
+from tests.spark.test_async_data_stream import Echo
 from tests.spark.test_chained import TOTALS, Totals
 from tests.spark.traffic import OUT, SCHEMA, expected, feed, random_batches
 from tests.spark.two_streams import LATE_ORDERS, PAIRS, SIDE, Match, sources
@@ -40,6 +40,13 @@ def silence(frame: DataFrame, state: StateSettings) -> ProcessedStream:
 def chain(frame: DataFrame, state: StateSettings) -> ProcessedStream:
     first = silence(frame, state)
     return first.key_by("n").process(Totals(), schema=TOTALS, max_parallelism=GROUPS, state=state)
+
+
+def calls(frame: DataFrame, state: StateSettings) -> ProcessedStream:
+    first = silence(frame, state)
+    echo = Echo("key", "what", "n", "at")
+    between = AsyncDataStream.ordered_wait(first, echo, 60_000, 50, OUT)
+    return between.key_by("n").process(Totals(), schema=TOTALS, max_parallelism=GROUPS, state=state)
 
 
 def spans(frame: DataFrame, state: StateSettings) -> ProcessedStream:
@@ -69,7 +76,9 @@ def compare(outcomes: dict[str, Outcome], tag: str = "", *, ordered: bool = True
     assert not ordered or by_key(versioned) == by_key(store)
 
 
-@pytest.mark.parametrize("make", [silence, chain, spans, sliding], ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "make", [silence, chain, calls, spans, sliding], ids=lambda make: make.__name__
+)
 def test_one_stream(
     spark: SparkSession, tmp_path: Path, make: Callable[[DataFrame, StateSettings], Any]
 ) -> None:
@@ -80,7 +89,7 @@ def test_one_stream(
         for backend in BACKENDS
     }
     # Rows of several tasks come to a second operator in no order.
-    compare(outcomes, ordered=make is not chain)
+    compare(outcomes, ordered=make not in (chain, calls))
     store, versioned = (outcomes[backend].statistics for backend in BACKENDS)
     for name in ("rows", "late_rows", "timers_registered", "timers_fired"):
         assert versioned[name] == store[name], name
@@ -242,8 +251,9 @@ def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     first = keyed.process(Silence(), schema=OUT, state=state)
     with pytest.raises(UnsupportedOperationError, match="in different ways"):
         first.key_by("n").process(Totals(), schema=TOTALS)
-    with pytest.raises(UnsupportedOperationError, match="calls after an operator"):
-        AsyncDataStream.ordered_wait(first, Flaky(1), 60_000, output_type="n bigint")
+    both = first.union(keyed.process(Silence(), schema=OUT, state=state, uid="other"))
+    with pytest.raises(UnsupportedOperationError, match="make the calls before union"):
+        AsyncDataStream.ordered_wait(both, Echo("n"), 60_000, output_type="n bigint")
     with pytest.raises(IllegalArgumentError, match="backend must be 'store' or 'versioned'"):
         kept(tmp_path, "files")
     elsewhere = kept(tmp_path, "versioned", checkpoint=str(tmp_path / "elsewhere"))

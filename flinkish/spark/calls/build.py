@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame, Observation
@@ -28,6 +29,7 @@ from flinkish.spark.calls.stamps import Stamped
 from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.control_plane.attached import handle_of
 from flinkish.spark.internals import arrow_schema
+from flinkish.spark.keyed.marks import passing_marks
 from flinkish.spark.keyed.observed import observed_name, sum_metrics
 from flinkish.spark.keyed.result_rows import METRICS
 from flinkish.spark.pickling import check_picklable
@@ -96,13 +98,15 @@ def call_rows(
     rows: tuple[str, ...] | None = None,
     input_type: TypeInformation | None = None,
     stamped: Stamped | None = None,
+    marked: bool = False,
     named: bool = False,
     reports: ReportPlace | None = None,
 ) -> TaskResults:
     """Have the operator run on a DataFrame.
 
     It sees the columns ``rows`` as elements of ``input_type``; with ``stamped`` event time comes
-    after the results' columns.
+    after the results' columns, and ``marked`` rows have marks of the watermark among them, which
+    come after all results.
     ``named``: the user gave the name.  Its tasks report to ``reports``.
     """
     if frame.isStreaming and is_real_time(frame.sparkSession):
@@ -114,6 +118,8 @@ def call_rows(
     check_picklable(make, f"the function {name!r}")
     results = output_schema(schema, f"the output schema of {name!r}")
     output, kept = _with_errors(results, frame, on_error, name)
+    if marked:  # all columns of a mark but its time are null
+        output = StructType([StructField(one.name, one.dataType) for one in output])
     if stamped is not None:
         output = StructType([*output.fields, *stamped.fields])
     sides = []
@@ -138,7 +144,8 @@ def call_rows(
         stamped=stamped,
     )
     others = [StructField(COUNTS_COLUMN, _COUNTS)]
-    answers = TaskResults.of(frame, plan, output, sides, others)
+    around = partial(passing_marks, columns=plan.columns) if marked else None
+    answers = TaskResults.of(frame, plan, output, sides, others, around)
     if observation is not None or frame.isStreaming:
         counts = F.col(COUNTS_COLUMN)
         sums = [F.sum(counts[counter]).alias(counter) for counter in COUNTERS]

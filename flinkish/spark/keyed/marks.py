@@ -12,6 +12,7 @@ of a source, null if what is before is idle; all other columns are null but for 
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,8 +21,17 @@ from flinkish._core.columns.records import timestamps_ms
 from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.spark.channels import CHANNEL, Mark
 from flinkish.spark.keyed.plan import EVENT_TIME, MARK, PHASE, OperatorPlan
+from flinkish.spark.mapped_frame import Batches, MapBatches
 
-__all__ = ["MARK_TAG", "MarkMaker", "highest_times", "mark_payload", "mark_row", "read_mark"]
+__all__ = [
+    "MARK_TAG",
+    "MarkMaker",
+    "highest_times",
+    "mark_payload",
+    "mark_row",
+    "passing_marks",
+    "read_mark",
+]
 
 # Ids of side outputs are texts of users; none begins like this.
 MARK_TAG = "\0watermark"
@@ -119,3 +129,30 @@ def mark_row(payload: bytes, schema: pa.Schema) -> pa.RecordBatch:
         [*columns, pa.array([read_mark(payload).time], pa.int64()), pa.array([MARK], pa.int32())],
         schema=schema.append(pa.field(EVENT_TIME, pa.int64())).append(pa.field(PHASE, pa.int32())),
     )
+
+
+def passing_marks(function: MapBatches, columns: pa.Schema) -> MapBatches:
+    """A function of rows, for such with marks among them, which come after its results.
+
+    Results have these columns, of which the first is a struct with EVENT_TIME and PHASE.
+    """
+    row = columns.field(0).type
+
+    def run(batches: Batches) -> Batches:
+        times: list[int | None] = []
+
+        def rows() -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                is_mark = pc.equal(batch.column(PHASE), MARK)
+                times.extend(batch.filter(is_mark).column(EVENT_TIME).to_pylist())
+                if not pc.all(is_mark, min_count=0).as_py():
+                    yield batch.filter(pc.invert(is_mark))
+
+        yield from function(rows())
+        if times:
+            marks = [{EVENT_TIME: time, PHASE: MARK} for time in times]
+            others = [pa.nulls(len(times), one.type) for one in list(columns)[1:]]
+            yield pa.record_batch([pa.array(marks, row), *others], schema=columns)
+
+    run.__name__ = function.__name__  # in Spark's plans
+    return run

@@ -111,10 +111,11 @@ def _wait(
             f"data_stream must be a DataStream, not {stream!r}: DataStream(df) makes one"
         )
     rows = stream._rows
-    if rows.marked and rows.chained and rows.within is None:
+    through = rows.marked and rows.chained and rows.within is None
+    if through and rows.channelled:
         raise UnsupportedOperationError(
-            "calls after an operator whose state is versioned by batch would lose the watermark: "
-            "leave StateSettings(backend='versioned') out, or make the calls before the operator"
+            "calls after a union of operators whose state is versioned by batch would lose their "
+            "watermarks: make the calls before union, on each of the streams"
         )
     stamped = None
     if rows.event_time is not None:
@@ -123,13 +124,14 @@ def _wait(
     number = rows.calls + 1
     output = Output.of(output_type, f"the output schema of {name_of(function)!r}")
     frame = call_rows(
-        rows.without_marks(),
+        rows.mapped.frame if through else rows.without_marks(),
         make,
         f"{name_of(function)}-{rows.operators}.{number}",
         output.kind or output.schema,
         rows=rows.columns,
         input_type=rows.kind,
         stamped=stamped,
+        marked=through,
     ).to_df()
     # Of a micro-batch; no result is later than the marks that are packed after all.
     passes = rows.within is not None and (rows.channelled or (rows.marked and rows.chained))
@@ -145,7 +147,7 @@ def _wait(
             columns=tuple(name for name in frame.columns if name not in _OWN),
             event_time=None if stamped is None else EVENT_TIME,
             calls=number,
-            marked=passes,
+            marked=passes or through,
             channels=() if rows.channelled and not passes else rows.channels,
             channelled=rows.channelled and passes,
             partition=None,

@@ -23,6 +23,7 @@ from flinkish.operators import KeyedProcessOperator, ProcessOperator, StreamOper
 from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.control_plane.attached import handle_of
 from flinkish.spark.internals import arrow_schema
+from flinkish.spark.mapped_frame import MapBatches
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.schemas import (
     key_columns,
@@ -193,12 +194,19 @@ class TaskResults:
         output: StructType,
         sides: Sequence[tuple[SideOutput, StructType]],
         others: Sequence[StructField] = (),
+        around: Callable[[MapBatches], MapBatches] | None = None,
     ) -> TaskResults:
-        """The results of a plan on these rows; ``others`` are columns that are no outputs."""
+        """The results of a plan on these rows; ``others`` are columns that are no outputs.
+
+        ``around`` makes the function that runs of that of the plan.
+        """
         results = cls(rows, output, sides)
         columns = [StructField(name, kind) for name, kind in results._columns.items()]
         columns += others
-        results._frame = rows.mapInArrow(task_function(plan), StructType(columns))
+        function = task_function(plan)
+        if around is not None:
+            function = around(function)
+        results._frame = rows.mapInArrow(function, StructType(columns))
         return results
 
     def observe(self, observation: Observation | str, *sums: Column) -> None:

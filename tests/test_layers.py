@@ -41,6 +41,7 @@ SPARK = [  # the rooms of `spark`; what lies beside them comes first
     "chains",
     "sources",
     "streams",
+    "moves",
     "jobs",
 ]
 STRANGERS = [("rpc", "purgatory"), ("rpc", "operators"), ("purgatory", "operators")]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from flinkish.spark.keyed.observed import statistics
     from flinkish.spark.keyed.plan import StateSettings
     from flinkish.spark.limits import Adaptive, Concurrency, Rate
+    from flinkish.spark.moves.move import move_state
     from flinkish.spark.real_time_settings import REAL_TIME_AT_START, REAL_TIME_SETTINGS
     from flinkish.spark.session import SETTINGS, configure
     from flinkish.spark.sources.source import register_source
@@ -59,6 +60,7 @@ else:
             "flinkish.spark.streams.data_stream": ("DataStream", "KeyedStream", "ProcessedStream"),
             "flinkish.spark.explained": ("explain_error",),
             "flinkish.spark.limits": ("Adaptive", "Concurrency", "Rate"),
+            "flinkish.spark.moves.move": ("move_state",),
             "flinkish.spark.keyed.observed": ("statistics",),
             "flinkish.spark.keyed.plan": ("StateSettings",),
             "flinkish.spark.real_time_settings": ("REAL_TIME_AT_START", "REAL_TIME_SETTINGS"),
@@ -95,6 +97,7 @@ __all__ = [
     "configure",
     "explain_error",
     "idempotency_key",
+    "move_state",
     "register_source",
     "run_task",
     "statistics",

@@ -22,6 +22,7 @@ from pyspark.sql.types import StructType
 
 __all__ = [
     "PlanNode",
+    "analyzed_plan",
     "arrow_schema",
     "checkpoint_of",
     "dumps",
@@ -99,7 +100,7 @@ def use_python(context: SparkContext, executable: str) -> None:
 
 @dataclass(frozen=True)
 class PlanNode:
-    """A node of Spark's plan of a query: its name, and that of its Python function if it has one.
+    """A node of Spark's plan of a query: its name, and that of its Python function or source.
 
     ``join`` is the type of a join, ``subqueries`` are those that give its expressions their values.
     """
@@ -122,11 +123,22 @@ def optimized_plan(frame: DataFrame) -> PlanNode:
     return _plan_node(frame._jdf.sparkSession().sessionState().optimizer().execute(analyzed))
 
 
+def analyzed_plan(frame: DataFrame) -> PlanNode:
+    """The plan of a query as it was written, whose leaves are its sources; of a classic session.
+
+    One that is a stream is a `StreamingRelation` or a `StreamingRelationV2`, which has the name of
+    its provider.  Run on 4.3.0.
+    """
+    return _plan_node(frame._jdf.queryExecution().analyzed())
+
+
 def _plan_node(plan: Any) -> PlanNode:
     name = plan.nodeName()
     function = ""
     if name == "MapInArrow":
         function = plan.functionExpr().toString().partition("(")[0]
+    elif name == "StreamingRelationV2":
+        function = plan.sourceName()
     return PlanNode(
         name,
         function,

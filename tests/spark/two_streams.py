@@ -88,13 +88,18 @@ def sources(
     """A directory for each, with a file for each batch."""
     left = Source(spark, path / "orders", ORDERS)
     right = Source(spark, path / "payments", PAYMENTS)
+    add_orders(left, right, orders, payments)
+    return left, right
+
+
+def add_orders(left: Source, right: Source, orders: Batches, payments: Batches) -> None:
+    """A file for each batch."""
     for rows in orders:
         left.add({"customer": key, "amount": n, "ts": iso(at)} for key, n, at in rows)
     for rows in payments:
         right.add(
             {"payer": key, "paid": n, "method": f"m{n % 3}", "at": iso(at)} for key, n, at in rows
         )
-    return left, right
 
 
 def joined(

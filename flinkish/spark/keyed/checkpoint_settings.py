@@ -9,7 +9,7 @@ to the tasks that met it alone: the head of each key group has those that it was
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flinkish._core.values.codec import CorruptFrame, NewerFrame, seal, unseal
@@ -20,7 +20,7 @@ from flinkish.spark.keyed.key_widening import same_keys, shown_keys, widening
 from flinkish.spark.keyed.plan import OperatorPlan
 from flinkish.state.backend import KeyedStateBackend, StateDeclaration
 
-__all__ = ["KIND_SETTINGS", "SETTINGS_FORMAT", "check_settings", "settings_of"]
+__all__ = ["KIND_SETTINGS", "SETTINGS_FORMAT", "check_settings", "merged_settings", "settings_of"]
 
 KIND_SETTINGS = 6
 # Format 1 had max_parallelism alone.
@@ -83,9 +83,22 @@ def check_settings(
         now[STATES] = states
     if stored is not None and {name: was[name] for name in was if name != WRITER} == now:
         return False
-    text = json.dumps(writer() | now).encode()
-    log.updateValue(HEAD, (seal(KIND_SETTINGS, SETTINGS_FORMAT, 0, text), False))
+    log.updateValue(HEAD, (_encode(writer() | now), False))
     return True
+
+
+def merged_settings(plan: OperatorPlan, heads: Sequence[bytes]) -> bytes:
+    """One head of SETTINGS_GROUP for those of several partitions, at least one.
+
+    They differ in the states that tasks have met.
+    """
+    found = [_decode(plan, head) for head in heads]
+    states = {name: one for was in found for name, one in was.get(STATES, {}).items()}
+    return _encode(found[0] | ({STATES: states} if states else {}))
+
+
+def _encode(settings: dict[str, Any]) -> bytes:
+    return seal(KIND_SETTINGS, SETTINGS_FORMAT, 0, json.dumps(settings).encode())
 
 
 def _decode(plan: OperatorPlan, frame: bytes) -> dict[str, Any]:

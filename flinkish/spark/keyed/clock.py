@@ -17,10 +17,16 @@ from flinkish.common.formats import newer_format
 from flinkish.spark.keyed.group_state import HEAD, corrupt_state, stored_head
 from flinkish.spark.keyed.plan import OperatorPlan
 
-__all__ = ["last_watermark"]
+__all__ = ["clock_head", "last_watermark"]
 
 KIND_CLOCK = 11
 CLOCK_FORMAT = 1
+
+
+def clock_head(batch: int | None, watermark: int) -> bytes:
+    """The head of a clock that saw this watermark (Flink's, in ms) in this batch."""
+    text = json.dumps({"batch": batch, "watermark": watermark}).encode()
+    return seal(KIND_CLOCK, CLOCK_FORMAT, 0, text)
 
 
 def last_watermark(plan: OperatorPlan, log: Any, batch: int | None, watermark: int) -> int | None:
@@ -30,8 +36,7 @@ def last_watermark(plan: OperatorPlan, log: Any, batch: int | None, watermark: i
     a new operator, or of a checkpoint from before there were clocks.
     """
     stored = stored_head(log)
-    text = json.dumps({"batch": batch, "watermark": watermark}).encode()
-    log.updateValue(HEAD, (seal(KIND_CLOCK, CLOCK_FORMAT, 0, text), False))
+    log.updateValue(HEAD, (clock_head(batch, watermark), False))
     if stored is None or batch is None:
         return None
     try:

@@ -46,7 +46,7 @@ from flinkish.spark.streams.operator_results import (
 from flinkish.spark.streams.options import (
     KeyedOptions,
     OperatorOptions,
-    joined_names,
+    joined_plans,
     output_settings,
     plan_settings,
 )
@@ -283,7 +283,7 @@ class KeyedStream(KeyedFunctions, PortingHints):
         """The outputs of an operator over this stream, and maybe a second one; see `explain`."""
         rows = [one._rows for one in (self, second) if one is not None]
         within = rows[0].within
-        names = {} if within is not None else joined_names(plan, rows)
+        plans = {} if within is not None else joined_plans(plan, rows)
         results = run_operator(plan, rows[0].mapped, *(one.apart() for one in rows[1:]))
         watermark = "; ".join(dict.fromkeys(one.watermark for one in rows if one.watermark)) or None
         paths = {path: details for one in rows for path, details in one.paths.items()}
@@ -299,7 +299,7 @@ class KeyedStream(KeyedFunctions, PortingHints):
             marked=plan.is_versioned,
             watermark_lost=plan.loses_watermark,
             paths=paths,
-            names=names,
+            plans=plans,
             within=within,
         )
         return ProcessedStream(made, results, output)

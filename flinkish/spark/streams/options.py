@@ -31,8 +31,8 @@ from flinkish.time.key_groups import UPPER_BOUND_MAX_PARALLELISM
 __all__ = [
     "KeyedOptions",
     "OperatorOptions",
-    "joined_names",
-    "merged_names",
+    "joined_plans",
+    "merged_plans",
     "output_settings",
     "plan_settings",
 ]
@@ -203,16 +203,16 @@ def output_settings(
     return output, {"output": arrow_schema(output.schema), "output_type": output.kind}
 
 
-def joined_names(plan: OperatorPlan, inputs: Sequence[StreamRows]) -> dict[str, str]:
-    """The names of operators up to this one, each with what tells it from another of its name.
+def joined_plans(plan: OperatorPlan, inputs: Sequence[StreamRows]) -> dict[str, OperatorPlan]:
+    """The plans of operators up to this one, by name.
 
-    Errors as for `merged_names`.
+    Errors as for `merged_plans`.
     """
-    return _named([merged_names(inputs), {plan.uid: plan.definition}])
+    return _by_name([merged_plans(inputs), {plan.uid: plan}])
 
 
-def merged_names(several: Sequence[StreamRows]) -> dict[str, str]:
-    """The names of the operators that made these rows.
+def merged_plans(several: Sequence[StreamRows]) -> dict[str, OperatorPlan]:
+    """The plans of the operators that made these rows, by name.
 
     IllegalArgumentError for two of one name in a query: their statistics, tables on workers and
     places on a control plane go by it.  UnsupportedOperationError for one operator whose state is
@@ -222,27 +222,27 @@ def merged_names(several: Sequence[StreamRows]) -> dict[str, str]:
         return {}
     seen: set[str] = set()
     for rows in several:
-        if rows.marked and (twice := seen & rows.names.keys()):
+        if rows.marked and (twice := seen & rows.plans.keys()):
             raise UnsupportedOperationError(
                 f"this query would run operator {min(twice)!r} twice, as Spark does for each use "
                 "of a stream, and both would write its version files: "
                 "leave StateSettings(backend='versioned') out, or take the outputs of one run with "
                 "foreach_batch"
             )
-        seen |= rows.names.keys()
-    return _named([rows.names for rows in several])
+        seen |= rows.plans.keys()
+    return _by_name([rows.plans for rows in several])
 
 
-def _named(several: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    names: dict[str, str] = {}
+def _by_name(several: Sequence[Mapping[str, OperatorPlan]]) -> dict[str, OperatorPlan]:
+    plans: dict[str, OperatorPlan] = {}
     for found in several:
-        for name, definition in found.items():
-            if names.setdefault(name, definition) != definition:
+        for name, plan in found.items():
+            if plans.setdefault(name, plan).definition != plan.definition:
                 raise IllegalArgumentError(
                     f"two operators of this query are called {name!r}; give each a name of its own "
                     "where it is defined, with uid='...'"
                 )
-    return names
+    return plans
 
 
 def _default_key_groups(partitions: int, fewest: int) -> int:

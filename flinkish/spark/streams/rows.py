@@ -14,7 +14,7 @@ from flinkish.common.errors import UnsupportedOperationError
 from flinkish.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 from flinkish.spark.channels import Channel
 from flinkish.spark.elements import ElementReader
-from flinkish.spark.keyed.plan import MARK, PHASE
+from flinkish.spark.keyed.plan import MARK, PHASE, OperatorPlan
 from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.passes import Pass
 from flinkish.spark.schemas import output_schema, session_time_zone
@@ -58,8 +58,8 @@ class StreamRows:
     of a mark, of which it is.  ``watermark_lost`` says that Spark passes no watermark on.  Rows of
     a source that ``ends`` are all in the first micro-batch; ``partition`` is the column that names
     the partition of the source.
-    ``paths`` has for each operator before how it runs, and its details; ``names`` their names, and
-    what tells two of one name apart.  ``within`` is the pass of a program that has these rows; then
+    ``paths`` has for each operator before how it runs, and its details; ``plans`` their plans, by
+    name.  ``within`` is the pass of a program that has these rows; then
     they lie in a batch DataFrame, and operators see a stream all the same.
     """
 
@@ -77,7 +77,7 @@ class StreamRows:
     partition: str | None = None
     watermark_lost: bool = False
     paths: Mapping[str, list[str]] = field(default_factory=dict)
-    names: Mapping[str, str] = field(default_factory=dict)
+    plans: Mapping[str, OperatorPlan] = field(default_factory=dict)
     within: Pass | None = None
 
     @property

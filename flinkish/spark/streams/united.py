@@ -17,7 +17,7 @@ from flinkish.common.errors import (
 from flinkish.spark.channels import CHANNEL, Channel
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, MARK, PHASE
 from flinkish.spark.mapped_frame import MappedFrame
-from flinkish.spark.streams.options import merged_names
+from flinkish.spark.streams.options import merged_plans
 from flinkish.spark.streams.rows import StreamRows
 
 __all__ = ["united"]
@@ -64,7 +64,7 @@ def united(rows: Sequence[StreamRows]) -> StreamRows:
         partition=None,
         watermark_lost=any(one.watermark_lost for one in rows),
         paths={path: details for one in rows for path, details in one.paths.items()},
-        names=merged_names(rows),
+        plans=merged_plans(rows),
     )
 
 

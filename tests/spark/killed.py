@@ -5,6 +5,7 @@ follows then meets a query at work, and never one that has ended, however fast o
 """
 
 import json
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +24,7 @@ def put(work: Path, name: str, rows: Any) -> None:
     A file that a killed program wrote for the same micro-batch is written again.
     """
     out, most = work / "out", work / "most"
-    hidden, file = out / f".{name}", out / f"{name}.json"
+    hidden, file = out / f".{name}-{os.getpid()}", out / f"{name}.json"
     with _ONE_AT_A_TIME:
         if most.exists() and not file.exists() and written(out) >= int(most.read_text()):
             threading.Event().wait()

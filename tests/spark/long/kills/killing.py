@@ -49,15 +49,8 @@ def kill_now_and_then(
         else:
             (work / "most").unlink(missing_ok=True)
             # What the last workers of the killed leave behind, this run can tidy up.
-            until(lambda: not any(map(_lives, sessions)), "the workers end", LONGEST_S)
-        with log.open("a") as stderr:
-            driver = subprocess.Popen(
-                [sys.executable, "-m", *program],
-                env=os.environ | worker_environment(),
-                stdout=stderr,
-                stderr=stderr,
-                start_new_session=True,
-            )
+            until(lambda: not any(map(processes_of, sessions)), "the workers end", LONGEST_S)
+        driver = begin(program, log)
         sessions.append(driver.pid)
         try:
             if deaths < kills:
@@ -70,6 +63,18 @@ def kill_now_and_then(
             deaths += driver.poll() is None
             kill_session(driver)
     return deaths
+
+
+def begin(program: Sequence[str], log: Path) -> "subprocess.Popen[bytes]":
+    """Start a module and its arguments in a session of its own."""
+    with log.open("a") as stderr:
+        return subprocess.Popen(
+            [sys.executable, "-m", *program],
+            env=os.environ | worker_environment(),
+            stdout=stderr,
+            stderr=stderr,
+            start_new_session=True,
+        )
 
 
 def cut(
@@ -123,14 +128,22 @@ def wait(driver: "subprocess.Popen[bytes]", out: Path, goal: float = inf) -> Non
         time.sleep(0.02)
 
 
-def _lives(session: int) -> bool:
-    """Whether there is a process left of a program, which began a session of its own."""
+def processes_of(session: int) -> list[int]:
+    """The processes that are left of a program, which began a session of its own."""
+    found = []
     for process in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             state, _, _, its_session, *_ = process.read_text().rsplit(")", 1)[1].split()
             if int(its_session) == session and state not in "ZX":
-                return True
-    return False
+                found.append(int(process.parent.name))
+    return found
+
+
+def signal_all(processes: Sequence[int], what: signal.Signals) -> None:
+    """Send a signal to processes, of which some may be gone."""
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, what)
 
 
 def kill_session(driver: "subprocess.Popen[bytes]") -> None:

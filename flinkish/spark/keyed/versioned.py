@@ -54,6 +54,13 @@ _UNITED = (
     "DataFrame of the operator's output before the union"
 )
 
+_CUT = {
+    False: "the input of operator {0!r} ended before its end: Spark has given this attempt of the "
+    "task up, so nothing of it counts",
+    None: "this release of Spark does not show operator {0!r} whether its input came to its end or "
+    "was cut short, so its state could be that of a part: take StateSettings(backend='store')",
+}
+
 Payloads = dict[int, list[tuple[int, int, int, bytes]]]
 
 
@@ -88,11 +95,8 @@ def output_runner(plan: OperatorPlan, tag: str, schema: pa.Schema, counts: Count
 def _results(plan: OperatorPlan, batches: Batches) -> Iterator[Result]:
     """The results of this task; after the last one its state is written."""
     payloads, marks = collected(batches)
-    if input_is_whole() is False:
-        raise IllegalStateError(
-            f"the input of operator {plan.uid!r} ended before its end: Spark has given this "
-            "attempt of the task up, so nothing of it counts"
-        )
+    if not (whole := input_is_whole()):
+        raise IllegalStateError(_CUT[whole].format(plan.uid))
     partitions = plan.partitions
     assert partitions is not None
     batch = current_batch(plan.state.checkpoint)

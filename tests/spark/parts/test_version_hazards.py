@@ -16,8 +16,14 @@ import pytest
 
 from flinkish._core.state.table import StateTable
 from flinkish.common import Types
-from flinkish.common.errors import CheckpointStorageError, CorruptStateError, StateError
+from flinkish.common.errors import (
+    CheckpointStorageError,
+    CorruptStateError,
+    IllegalStateError,
+    StateError,
+)
 from flinkish.datastream.state import ValueStateDescriptor
+from flinkish.spark.keyed import versioned
 from flinkish.spark.keyed.group_state import GroupState
 from flinkish.spark.tables import TableFiles
 from flinkish.spark.versions import directory as directory_module
@@ -165,6 +171,18 @@ def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
     with pytest.raises(CorruptStateError, match=rf"{gone.name} is gone, and state is in it"):
         state.use(1).getValue((0,))
     state.abandon()
+
+
+@pytest.mark.parametrize(
+    ("whole", "why"), [(False, "ended before its end"), (None, r"Spark does not show .*'store'")]
+)
+def test_input_that_may_be_a_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: bool | None, why: str
+) -> None:
+    monkeypatch.setattr(versioned, "input_is_whole", lambda: whole)
+    run = versioned.version_runner(plan(None, OUT, tmp_path, partitions=1))
+    with pytest.raises(IllegalStateError, match=why):
+        list(run(iter([])))
 
 
 class Keys:

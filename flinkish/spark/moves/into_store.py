@@ -140,7 +140,7 @@ def _opened(origin: Origin, opened: dict[int, PartitionState], key_group: int) -
 
 @dataclass(frozen=True)
 class Filling:
-    """What a query that filled a store wrote into Spark's logs: ids of its files, and settings."""
+    """The ids of files, and the settings, that a query wrote into Spark's logs."""
 
     ids: list[list[str]]
     settings: dict[str, Any]

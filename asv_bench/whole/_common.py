@@ -136,10 +136,12 @@ def operator(
     )
 
 
-def run(spark: SparkSession, space: Workspace) -> list[dict[str, Any]]:
+def run(
+    spark: SparkSession, space: Workspace, backend: Literal["store", "versioned"] = "store"
+) -> list[dict[str, Any]]:
     """Run the function over all input that is not in the checkpoint yet; facts of each batch."""
     query = (
-        operator(spark, space)
+        operator(spark, space, backend)
         .to_df()
         .writeStream.format("noop")
         .option("checkpointLocation", str(space.path / "checkpoint"))

@@ -1,17 +1,18 @@
 """Steady state, growth with the keys held, and restart without local files.
 
-    bash ci/bench.sh spark_growth [KEYS_HELD ...]      # default 100000 10000000
+    bash ci/bench.sh spark_growth [versioned] [KEYS_HELD ...]      # default 100000 10000000
 
 For each number of keys held: 1M-row batches that touch 100k keys; rows/s, checkpoint bytes and
 seconds a batch (medians, without the first two), and what the largest Python worker takes.  Then
 every table on the disk is deleted, the session's query starts again, and its first batch
-rebuilds them all from Spark's state.
+rebuilds them all from the checkpoint.  With `versioned` state is in files versioned by batch.
 """
 
 from __future__ import annotations
 
 import shutil
 import sys
+from typing import Literal
 
 import numpy as np
 from _common import BATCH_MS, START_MS, WorkerMemory, Workspace, median, run, session
@@ -19,9 +20,16 @@ from _common import BATCH_MS, START_MS, WorkerMemory, Workspace, median, run, se
 TOUCHED = 100_000
 ROWS = 1_000_000
 BATCHES = 10
+TASKS = 2
 
 
-def main(held_counts: list[int]) -> None:
+def files_of_state(space: Workspace) -> int:
+    """How many files of state there are in the checkpoint, with their checksums."""
+    rooms = (space.path / "checkpoint" / name for name in ("state", "flinkish"))
+    return sum(path.is_file() for room in rooms for path in room.rglob("*"))
+
+
+def main(held_counts: list[int], backend: Literal["store", "versioned"]) -> None:
     spark = session()
     medians = {}
     for held in held_counts:
@@ -29,11 +37,12 @@ def main(held_counts: list[int]) -> None:
             if held > TOUCHED:
                 for first in range(0, held, ROWS):
                     space.put(np.arange(first, min(first + ROWS, held)), START_MS)
-                run(spark, space)
+                run(spark, space, backend)
             for batch in range(1, BATCHES + 1):
                 space.put_touching(held, TOUCHED, ROWS, START_MS + batch * BATCH_MS)
+            before = files_of_state(space)
             with WorkerMemory() as memory:
-                facts = run(spark, space)
+                facts = run(spark, space, backend)
             steady = facts[2:]
             seconds = median([fact["seconds"] for fact in steady])
             medians[held] = seconds
@@ -52,9 +61,14 @@ def main(held_counts: list[int]) -> None:
                 f"{memory.anonymous / 1e6:.0f} MB, and {memory.files / 1e6:.0f} MB of mapped files",
                 flush=True,
             )
+            print(
+                f"{held:>11,} keys held: {(files_of_state(space) - before) / BATCHES / TASKS:.1f} "
+                "more files a batch and task",
+                flush=True,
+            )
             shutil.rmtree(space.path / "tables")
             space.put_touching(held, TOUCHED, ROWS, START_MS + (BATCHES + 1) * BATCH_MS)
-            first = run(spark, space)[0]
+            first = run(spark, space, backend)[0]
             print(
                 f"{held:>11,} keys held: first batch after the loss of every local file "
                 f"{first['seconds']:.2f} s ({first['misses']} tables rebuilt)",
@@ -68,4 +82,6 @@ def main(held_counts: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    main([int(argument) for argument in sys.argv[1:]] or [100_000, 10_000_000])
+    given = sys.argv[1:]
+    counts = [int(argument) for argument in given if argument != "versioned"]
+    main(counts or [100_000, 10_000_000], "versioned" if "versioned" in given else "store")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from flinkish.common.errors import ArgumentTypeError
+from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
 from flinkish.common.methods import require_methods
-from flinkish.common.typeinfo import TypeInformation
+from flinkish.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation
 
-__all__ = ["check_function", "check_type"]
+__all__ = ["check_field", "check_function", "check_type"]
 
 _CLASSES = {
     "map": "MapFunction",
@@ -25,6 +25,33 @@ def check_function(function: Any, method: str) -> None:
     elif not (callable(function) or hasattr(function, method)):
         raise ArgumentTypeError(
             f"{method} takes a {_CLASSES[method]} or a function, not {function!r}"
+        )
+
+
+def check_field(field: Any, method: str, kind: TypeInformation | None) -> None:
+    """Refuse a field that elements of a type do not have; ``kind`` None is for any elements.
+
+    ArgumentTypeError for what is no position, or name of a Row's field; IllegalArgumentError for
+    one that is not there.
+    """
+    if isinstance(field, bool) or not isinstance(field, (int, str)):
+        raise ArgumentTypeError(
+            f"{method} takes the position or the name of a field, not {field!r}"
+        )
+    if kind is None:
+        return
+    names: list[str] = []
+    count = 1
+    if isinstance(kind, (RowTypeInfo, TupleTypeInfo)):
+        count = len(kind.get_field_types())
+        names = kind.get_field_names() if isinstance(kind, RowTypeInfo) else []
+    if isinstance(field, str):
+        if field not in names:
+            there = f"names {', '.join(names)}" if names else "no names: give its position"
+            raise IllegalArgumentError(f"{method}({field!r}): the fields of {kind} have {there}")
+    elif not 0 <= field < count:
+        raise IllegalArgumentError(
+            f"{method}({field}): the fields of {kind} have positions from 0 to {count - 1}"
         )
 
 

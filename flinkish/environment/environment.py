@@ -192,7 +192,8 @@ class StreamExecutionEnvironment(Configured):
         from flinkish.spark.jobs.job import BoundedJob, StreamingJob
         from flinkish.spark.passes import Pass
 
-        execution = Execution(nodes, self._options())
+        parameters = self._config.get_global_job_parameters()
+        execution = Execution(nodes, self._options(), parameters, self._given_tasks())
         inputs = [node.source() for node in execution.sources if node.source is not None]
         named = zip(inputs, execution.sources, strict=True)
         unbounded = [node.name for one, node in named if not one.bounded]
@@ -211,13 +212,13 @@ class StreamExecutionEnvironment(Configured):
         if unbounded:
             interval = max(0, self._checkpoints.get_checkpoint_interval())
             return StreamingJob(
-                spark, title, inputs, execution, tasks, self._checkpoint(), interval
+                spark, title, inputs, execution, parameters, tasks, self._checkpoint(), interval
             )
         within = None
         if mode is RuntimeExecutionMode.STREAMING:
             now = time.time_ns() // 1_000_000
             within = Pass(tasks, bounded=True, token=secrets.token_hex(8), defined_ms=now)
-        return BoundedJob(spark, title, inputs, execution, within)
+        return BoundedJob(spark, title, inputs, execution, parameters, within)
 
     def _session(self, title: str = _NAME) -> Any:
         """The session of jobs, started if there is none."""
@@ -234,16 +235,16 @@ class StreamExecutionEnvironment(Configured):
         """How many tasks an operator has."""
         from flinkish.spark.jobs.session import session_for, tasks_of
 
+        return self._given_tasks() or tasks_of(session_for({}, _NAME))
+
+    def _given_tasks(self) -> int | None:
+        """The same, if the program says it."""
         given = self._config.get_parallelism()
-        return given if given > 0 else tasks_of(session_for({}, _NAME))
+        return given if given > 0 else None
 
     def _options(self) -> dict[str, Any]:
-        options: dict[str, Any] = {}
-        if (groups := self._config.get_max_parallelism()) > 0:
-            options["max_parallelism"] = groups
-        if parameters := self._config.get_global_job_parameters():
-            options["job_parameters"] = dict(parameters)
-        return options
+        groups = self._config.get_max_parallelism()
+        return {"max_parallelism": groups} if groups > 0 else {}
 
     def _checkpoint(self) -> str | None:
         """The place of the next job's checkpoint.

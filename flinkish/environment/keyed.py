@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from flinkish.common.errors import ArgumentTypeError
 from flinkish.common.typeinfo import TypeInformation
-from flinkish.environment.checks import check_function, check_type
+from flinkish.environment.checks import check_field, check_function, check_type
 from flinkish.environment.nodes import Node
 from flinkish.environment.streams import DataStream
 from flinkish.windowing import (
@@ -145,6 +145,8 @@ class KeyedStream(DataStream):
         return self._rolling("max_by", position_to_max_by)
 
     def _rolling(self, method: str, field: int | str) -> DataStream:
+        check_field(field, method, self._node.kind)
+
         def build(stream: Any, **options: Any) -> Any:
             return getattr(stream, method)(field, **options)
 

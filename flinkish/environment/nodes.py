@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Act", "Build", "Graph", "Node", "Role"]
 
-Role: TypeAlias = Literal["source", "operator", "side output", "table", "sink"]
+Role: TypeAlias = Literal["source", "operator", "partition", "side output", "table", "sink"]
 
 # Makes a stream of `flinkish.spark` of those of the inputs, with the options of the operator.
 Build: TypeAlias = Callable[..., Any]
@@ -32,7 +32,8 @@ class Node:
     streams of the ``inputs``; if it is ``keyed``, also with options by keyword.  ``tagged`` builds
     all outputs of a function without keys in one stream, for the ``tags`` that were asked for.  One
     that ``reads_twice`` reads rows and marks of the watermark of its inputs apart.  The build of a
-    table takes the round before the streams, and a table that nothing reads does not run.
+    table takes the round before the streams, and a table that nothing reads does not run.  That of
+    a partition, which deals the elements of its input, takes a number of tasks after the stream.
     """
 
     number: int

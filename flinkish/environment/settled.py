@@ -46,10 +46,16 @@ class Settled:
         return self._kept("description", description)
 
     def set_parallelism(self: Self, parallelism: int) -> Self:
-        """Keep a parallelism; the tasks of a job are as many as the environment says."""
+        """How many tasks run the operator.
+
+        Elements of functions without keys, and of sinks, are dealt to so many tasks in turn; the
+        functions that follow run in these, too.  Of a source it is kept: Spark reads it in as many
+        tasks as it has splits.
+        """
         if parallelism < 1:
             raise IllegalArgumentError(f"parallelism must be 1 or more, not {parallelism}")
         self._node.parallelism = parallelism
+        self._check_parallelism()
         return self
 
     def set_max_parallelism(self: Self, max_parallelism: int) -> Self:
@@ -59,10 +65,19 @@ class Settled:
                 f"max_parallelism must be from 1 to 32768, not {max_parallelism}"
             )
         self._node.max_parallelism = max_parallelism
+        self._check_parallelism()
         return self
 
+    def _check_parallelism(self) -> None:
+        groups, tasks = self._node.max_parallelism, self._node.parallelism
+        if groups is not None and tasks is not None and tasks > groups:
+            raise IllegalArgumentError(
+                f"{self._node.name} would have {tasks} tasks and {groups} key groups, so some "
+                "tasks would have no keys: raise set_max_parallelism, or lower set_parallelism"
+            )
+
     def force_non_parallel(self: Self) -> Self:
-        """Keep the wish for one task."""
+        """One task."""
         return self.set_parallelism(1)
 
     def set_buffer_timeout(self: Self, timeout_millis: int) -> Self:

@@ -228,7 +228,12 @@ class DataStream(Settled):
         return self
 
     def partition_custom(self, partitioner: Any, key_selector: Any) -> DataStream:
-        """The stream itself, since Spark spreads the elements; the partitioner is not called.
+        """The elements, each in the task that a Partitioner gives it to.
+
+        It is called with the key and the number of tasks, and returns the number of one; anything
+        else fails the job.  The tasks are those of the operator that follows.  Functions without
+        keys, and sinks, see all elements of a partition in one task, where those of one task before
+        it stay in order; an operator with keys has its own tasks.
 
         ArgumentTypeError for what is no Partitioner or function of a key and a number, or no key
         selector.
@@ -238,7 +243,15 @@ class DataStream(Settled):
                 raise ArgumentTypeError(
                     f"partition_custom takes a Partitioner and a key selector, not {given!r}"
                 )
-        return self
+        environment = self._environment
+
+        def build(stream: Any, tasks: int | None) -> Any:
+            return stream.partition_custom(partitioner, key_selector, tasks or environment._tasks())
+
+        made = environment._graph.add(
+            "Partition Custom", "partition", (self._node,), kind=self._node.kind, build=build
+        )
+        return DataStream(environment, made)
 
     def cache(self) -> DataStream:
         """The stream itself: what several operators read is made once anyway."""

@@ -6,10 +6,26 @@ bounded sources at once, or those of one micro-batch after the other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from hashlib import sha256
 
-__all__ = ["Pass"]
+__all__ = ["JobScope", "Pass"]
+
+
+@dataclass(frozen=True)
+class JobScope:
+    """What all operators of a program's job share.
+
+    ``parameters`` are those that functions ask their runtime context for.  A task gives its counts
+    to ``count`` when it has ended without an error: sums by the uid of the operator and a name,
+    joined with a dot.  Without it, on Spark Connect, workers cannot tell the driver.  ``tasks`` are
+    those of the next keyed operator; None for as many as the pass says, or Spark.
+    """
+
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    count: Callable[[dict[str, int]], None] | None = None
+    tasks: int | None = None
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from flinkish.spark.internals import arrow_schema
 from flinkish.spark.keyed.marks import passing_marks
 from flinkish.spark.keyed.observed import observed_name, sum_metrics
 from flinkish.spark.keyed.result_rows import METRICS
+from flinkish.spark.passes import JobScope
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.real_time_settings import is_real_time
 from flinkish.spark.schemas import output_schema, session_time_zone
@@ -101,13 +102,15 @@ def call_rows(
     marked: bool = False,
     named: bool = False,
     reports: ReportPlace | None = None,
+    job: JobScope | None = None,
 ) -> TaskResults:
     """Have the operator run on a DataFrame.
 
     It sees the columns ``rows`` as elements of ``input_type``; with ``stamped`` event time comes
     after the results' columns, and ``marked`` rows have marks of the watermark among them, which
     come after all results.
-    ``named``: the user gave the name.  Its tasks report to ``reports``.
+    ``named``: the user gave the name.  Its tasks report to ``reports``.  ``job`` is what the
+    operators of a program share.
     """
     if frame.isStreaming and is_real_time(frame.sparkSession):
         raise UnsupportedOperationError(
@@ -133,7 +136,8 @@ def call_rows(
         output_type=schema if isinstance(schema, TypeInformation) else None,
         sides=tuple(side for side, _ in sides),
         time_zone=session_time_zone(frame.sparkSession),
-        job_parameters=dict(job_parameters or {}),
+        job_parameters=dict(job_parameters or (job.parameters if job is not None else {})),
+        count=None if job is None else job.count,
         control_plane=handle_of(control_plane),
         rows=rows,
         input_type=input_type,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,13 +32,14 @@ class AsyncPlan(TaskPlan):
     one), and what was counted, once at the end of a task.  ``kept`` are the columns of ``output``
     that a failed row takes from its input.  With ``on_error="column"`` the last column of
     ``output`` is the error; with ``stamped`` its last columns are event time.  Tasks report to
-    ``reports`` while they run.
+    ``reports`` while they run, and give their counts to ``count`` when they end: see `JobScope`.
     """
 
     on_error: OnError | OutputTag = "fail"
     reports: ReportPlace | None = None
     kept: tuple[str, ...] = ()
     stamped: Stamped | None = None
+    count: Callable[[dict[str, int]], None] | None = None
 
     @property
     def columns(self) -> pa.Schema:
@@ -51,21 +53,31 @@ class AsyncPlan(TaskPlan):
 
     def watched(self, operator: Any, encoder: Any) -> AbstractContextManager[object]:
         """Report what operator and encoder count, if anybody watches."""
-        if self.reports is None:
-            return nullcontext()
-        # Not for the many tasks that nobody watches.
-        from flinkish.spark.calls.reports import IN_FLIGHT, Reporter
-        from flinkish.spark.control_plane.attempts import current_attempt
-
         calls: AnswerOperator = operator
         answers: AnswerEncoder = encoder
 
         def read() -> dict[str, int]:
             own = {f"{METRICS}.{name}": n for name, n in calls.own_counts().items()}
-            in_flight = calls.statistics().in_flight
-            return calls.counted() | answers.counted() | own | {IN_FLIGHT: in_flight}
+            return calls.counted() | answers.counted() | own
 
-        return Reporter(self.reports, current_attempt(self.name), read)
+        if self.reports is None:
+            return nullcontext() if self.count is None else self._counted(read, self.count)
+        # Not for the many tasks that nobody watches.
+        from flinkish.spark.calls.reports import IN_FLIGHT, Reporter
+        from flinkish.spark.control_plane.attempts import current_attempt
+
+        def read_now() -> dict[str, int]:
+            return read() | {IN_FLIGHT: calls.statistics().in_flight}
+
+        return Reporter(self.reports, current_attempt(self.name), read_now)
+
+    @contextmanager
+    def _counted(
+        self, read: Callable[[], dict[str, int]], count: Callable[[dict[str, int]], None]
+    ) -> Iterator[None]:
+        """Give the counts to the job after a task without an error."""
+        yield
+        count({f"{self.name}.{name}": n for name, n in read().items()})
 
     def encoders(self) -> dict[OutputTag | None, Encoder]:
         """The encoder of answers: errors, too, come by the main output."""

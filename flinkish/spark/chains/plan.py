@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import tzinfo
 
 import pyarrow as pa
@@ -10,11 +10,13 @@ import pyarrow as pa
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.spark.calls.stamps import Stamped
+from flinkish.spark.chains.dealt import SLOT
 from flinkish.spark.chains.steps import Step
 from flinkish.spark.channels import CHANNEL
 from flinkish.spark.elements import ElementReader
 from flinkish.spark.encoders import RowEncoder
 from flinkish.spark.keyed.plan import EVENT_TIME, PHASE
+from flinkish.spark.passes import JobScope
 
 __all__ = ["ChainPlan"]
 
@@ -27,7 +29,9 @@ class ChainPlan:
     ``output``: of the main output, or of the side output ``tag`` of the last step.  ``stamped``
     says which column is event time.  If ``marked``, marks of the watermark pass; with
     ``makes_marks`` each task makes one of the highest event time that it saw of a channel, which a
-    filter may hide from operators after it; ``channelled`` rows and marks say which it is.
+    filter may hide from operators after it; ``channelled`` rows and marks say which it is.  What is
+    ``dealt`` has the column SLOT, of the function of the last step, a `Dealt`.  ``job`` is what the
+    operators of a program share.
     """
 
     steps: tuple[Step, ...]
@@ -41,6 +45,8 @@ class ChainPlan:
     marked: bool = False
     makes_marks: bool = False
     channelled: bool = False
+    dealt: bool = False
+    job: JobScope = field(default_factory=JobScope)
 
     @property
     def name(self) -> str:
@@ -55,11 +61,11 @@ class ChainPlan:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns of what comes out, with event time, phase and channel if they are there."""
+        """The columns of what comes out, with event time, phase, channel and slot if there are."""
         found = self.output
         for name, kind in self.stamp_columns:
             found = found.append(pa.field(name, kind))
-        return found
+        return found.append(pa.field(SLOT, pa.int32())) if self.dealt else found
 
     @property
     def stamp_columns(self) -> list[tuple[str, pa.DataType]]:

@@ -21,6 +21,7 @@ from flinkish.common.errors import UserFunctionError
 from flinkish.common.notes import add_note, dated, shortened, spell_out_notes
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.timestamps import MIN_TIMESTAMP
+from flinkish.metrics import MetricGroup
 from flinkish.operators.opened import OpenedFunctions
 from flinkish.operators.runtime_context import TaskRuntimeContext
 from flinkish.operators.unkeyed_context import NoTimers, UnkeyedContext, values_of
@@ -30,6 +31,7 @@ from flinkish.spark.channels import CHANNEL
 from flinkish.spark.keyed.marks import highest_times
 from flinkish.spark.keyed.output_pieces import FIRST_OUTPUTS, outputs_of
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, MARK, PHASE
+from flinkish.spark.keyed.result_rows import METRICS
 from flinkish.spark.mapped_frame import Batches, MapBatches
 
 __all__ = ["chain_function"]
@@ -43,6 +45,8 @@ def chain_function(plan: ChainPlan) -> MapBatches:
             for batch in batches:
                 yield from opened.process(batch)
             yield from opened.finish()
+        if plan.job.count is not None:
+            plan.job.count(opened.counts())
 
     run.__name__ = plan.name  # in Spark's plans
     return run
@@ -63,12 +67,16 @@ class ChainRun:
         self._context = UnkeyedContext(NoTimers(lambda: time.time_ns() // 1_000_000))
         self._source = _Source([], [])
         self._functions = OpenedFunctions()
-        functions = [step.function for step in plan.steps if hasattr(step.function, "open")]
+        self._metrics: dict[str, MetricGroup] = {}
         try:
-            self._functions.open(functions, _runtime_context(plan))
+            for step in plan.steps:
+                opening = step.uid or plan.name
+                if hasattr(step.function, "open"):
+                    metrics = self._metrics.setdefault(step.uid or step.name, MetricGroup())
+                    self._functions.open([step.function], _runtime_context(plan, step, metrics))
         except Exception as error:
             self._close_after(error)
-            add_note(error, f"raised in operator {plan.name!r}, as it was opened")
+            add_note(error, f"raised in operator {opening!r}, as it was opened")
             spell_out_notes(error)
             raise
 
@@ -141,6 +149,14 @@ class ChainRun:
             times = times.cast(pa.timestamp("ms", "UTC")).cast(kind)
         yield self._marks(pa.record_batch({EVENT_TIME: times, CHANNEL: list(self._highest)}))
 
+    def counts(self) -> dict[str, int]:
+        """The counters that functions made, by the uid of the operator and their name."""
+        return {
+            f"{uid}.{METRICS}.{name}": count
+            for uid, metrics in self._metrics.items()
+            for name, count in metrics.counts().items()
+        }
+
     def _through(self, source: _Source) -> Iterator[Any]:
         """The outputs of the last step, which ask the steps before for elements."""
         values: Iterator[Any] = iter(source)
@@ -179,10 +195,13 @@ class ChainRun:
         if stamped is not None:
             stamps = self._source.stamps
             columns += stamped.columns(np.array([stamps[place] for place in places], np.int64))
-        if self._plan.phased and len(columns) < len(self._schema) - self._plan.channelled:
+        after = self._plan.channelled + self._plan.dealt
+        if self._plan.phased and len(columns) < len(self._schema) - after:
             columns.append(pa.array(np.full(len(places), AFTER_WATERMARK, np.int32)))
         if self._plan.channelled:
             columns.append(pa.nulls(len(places), pa.int64()))
+        if self._plan.dealt:
+            columns.append(pa.array(self._plan.steps[-1].function.take(), pa.int32()))
         return pa.RecordBatch.from_arrays(columns, self._schema.names)
 
     def _marks(self, marks: pa.RecordBatch) -> pa.RecordBatch:
@@ -202,7 +221,8 @@ class ChainRun:
         source = self._source
         step = _raised_by(error, self._plan.steps)
         which = "" if step is None else f" ({step.name}.{step.method})"
-        note = f"raised in operator {self._plan.name!r}{which}"
+        operator = self._plan.name if step is None or step.uid is None else step.uid
+        note = f"raised in operator {operator!r}{which}"
         if 0 <= source.at < len(source.values):
             note += f", for the element {shortened(source.values[source.at])}"
             if self._plan.stamped is not None:
@@ -258,15 +278,17 @@ def _raised_by(error: Exception, steps: tuple[Step, ...]) -> Step | None:
     return steps[0] if len(steps) == 1 else None
 
 
-def _runtime_context(plan: ChainPlan) -> TaskRuntimeContext:
+def _runtime_context(plan: ChainPlan, step: Step, metrics: MetricGroup) -> TaskRuntimeContext:
     context = TaskContext.get()
     index = context.partitionId() if context else 0
     # Spark does not tell how many partitions there are.
     parallelism = max(index + 1, 128)
     return TaskRuntimeContext(
-        task_name=plan.name,
+        task_name=step.uid or plan.name,
         index=index,
         parallelism=parallelism,
         max_parallelism=parallelism,
         attempt=context.attemptNumber() if context else 0,
+        metrics=metrics,
+        job_parameters=plan.job.parameters,
     )

@@ -24,13 +24,17 @@ _CLASSES = {
 
 @dataclass(frozen=True)
 class Step:
-    """A function, and what is done with what it gives: by the method of streams of that name."""
+    """A function, and what is done with what it gives: by the method of streams of that name.
+
+    ``uid`` names it in messages and counts; without one its name does.
+    """
 
     method: Method
     function: Any
+    uid: str | None = None
 
     @classmethod
-    def of(cls, method: Method, function: Any) -> Step:
+    def of(cls, method: Method, function: Any, uid: str | None = None) -> Step:
         """The step of a function that a user gave; ArgumentTypeError for what is none."""
         named = "process_element" if method == "process" else method
         wanted = f"{method} takes a {_CLASSES[method]}"
@@ -39,7 +43,7 @@ class Step:
             require_methods(function, (named,), wanted)
         elif not callable(function):
             raise ArgumentTypeError(f"{wanted} or a function of one value, not {function!r}")
-        return cls(method, function)
+        return cls(method, function, uid)
 
     @property
     def call(self) -> Callable[..., Any]:

@@ -6,7 +6,7 @@ import secrets
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -25,7 +25,8 @@ from flinkish.spark.jobs.inputs import Input
 from flinkish.spark.jobs.modules import missing_module
 from flinkish.spark.jobs.rounds import Round
 from flinkish.spark.jobs.session import unchanged_plans
-from flinkish.spark.passes import Pass
+from flinkish.spark.passes import JobScope, Pass
+from flinkish.spark.real_time.counts import SumOfCounts
 from flinkish.spark.session import check_versioned_session, context_of
 from flinkish.spark.versions.located import tell_checkpoints
 
@@ -48,9 +49,12 @@ class Job(ABC):
     Threading: any number of threads may ask, wait and cancel.
     """
 
-    def __init__(self, spark: SparkSession, name: str) -> None:
+    def __init__(self, spark: SparkSession, name: str, parameters: Mapping[str, str]) -> None:
         self.spark = spark
         self.name = name
+        context = context_of(spark)
+        self._counts = None if context is None else context.accumulator({}, SumOfCounts())
+        self._scope = JobScope(parameters, None if self._counts is None else self._counts.add)
         self._began = time.monotonic()
         self._took: float | None = None
         self._lock = threading.Lock()
@@ -87,8 +91,8 @@ class Job(ABC):
         return int(1000 * (time.monotonic() - self._began if took is None else took))
 
     def accumulators(self) -> dict[str, Any]:
-        """The counts so far."""
-        return {}
+        """The counts of the tasks that have ended, by the uid of an operator and a name."""
+        return {} if self._counts is None else dict(self._counts.value)
 
     def _ends(self, status: JobStatus, error: BaseException | None = None) -> None:
         with self._lock:
@@ -119,9 +123,10 @@ class BoundedJob(Job):
         name: str,
         inputs: Sequence[Input],
         program: Program,
+        parameters: Mapping[str, str],
         within: Pass | None,
     ) -> None:
-        super().__init__(spark, name)
+        super().__init__(spark, name, parameters)
         self._inputs = inputs
         self._program = program
         self._within = within
@@ -139,7 +144,7 @@ class BoundedJob(Job):
         try:
             spark.addTag(self._tag)
             frames = [(one.frame(spark), one) for one in self._inputs]
-            this = Round.over(frames, spark, self._within, self._tag)
+            this = Round.over(frames, spark, self._within, self._scope, self._tag)
             try:
                 self._program(this)
             finally:
@@ -181,11 +186,12 @@ class StreamingJob(Job):
         name: str,
         inputs: Sequence[Input],
         program: Program,
+        parameters: Mapping[str, str],
         partitions: int,
         checkpoint: str | None,
         interval_ms: int,
     ) -> None:
-        super().__init__(spark, name)
+        super().__init__(spark, name, parameters)
         if context_of(spark) is None:
             raise UnsupportedOperationError(
                 "programs with unbounded sources need a classic session, since the functions of "
@@ -249,7 +255,7 @@ class StreamingJob(Job):
                     found = frame.where(F.col(_SOURCE) == at).select(f"{_column(at)}.*")
                 frames.append((found, one))
             query = spark.sparkContext.getLocalProperty(_QUERY) or self.name
-            this = Round.over(frames, spark, self._within, query, number)
+            this = Round.over(frames, spark, self._within, self._scope, query, number)
             try:
                 self._program(this)
             finally:

@@ -111,9 +111,12 @@ def table_of(frame: DataFrame, kind: TypeInformation, inputs: Sequence[DataStrea
     It ends if all of these do, and no timers of operators may give rows later.
     """
     ends = all(one._rows.ends and not one._rows.chained for one in inputs)
-    within = inputs[0]._rows.within
+    first = inputs[0]._rows
     columns = tuple(frame.columns)
-    return DataStream._of(StreamRows(MappedFrame(frame), columns, kind, ends=ends, within=within))
+    rows = StreamRows(
+        MappedFrame(frame), columns, kind, ends=ends, within=first.within, job=first.job
+    )
+    return DataStream._of(rows)
 
 
 @dataclass(frozen=True)

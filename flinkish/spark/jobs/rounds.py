@@ -10,11 +10,13 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from flinkish.spark.chains.dealt import InTurn
 from flinkish.spark.elements import ElementReader
 from flinkish.spark.jobs.inputs import PARTITION, Input
 from flinkish.spark.mapped_frame import MappedFrame
-from flinkish.spark.passes import Pass
+from flinkish.spark.passes import JobScope, Pass
 from flinkish.spark.schemas import session_time_zone
+from flinkish.spark.streams.chosen_keys import no_key
 from flinkish.spark.streams.data_stream import DataStream, ProcessedStream
 from flinkish.spark.streams.rows import UNDECLARED, StreamRows
 
@@ -44,10 +46,11 @@ class Round:
         frames: Sequence[tuple[DataFrame, Input]],
         spark: SparkSession,
         within: Pass | None,
+        scope: JobScope,
         job: str,
         number: int = 0,
     ) -> Round:
-        """A round over inputs and their DataFrames."""
+        """A round over inputs and their DataFrames, whose operators share a scope."""
         sources = [
             DataStream._of(
                 StreamRows(
@@ -57,11 +60,25 @@ class Round:
                     ends=one.bounded,
                     partition=PARTITION if PARTITION in frame.columns else None,
                     within=within,
+                    job=scope,
                 )
             )
             for frame, one in frames
         ]
         return Round(spark, sources, job, number, [])
+
+    def before(self, stream: DataStream, uid: str) -> DataStream:
+        """A stream before the operator ``uid``, which is called so in messages and counts."""
+        return stream._before(uid)
+
+    def keyed(self, stream: DataStream, tasks: int | None) -> DataStream:
+        """A stream before an operator with keys, which so many tasks share if it is said."""
+        rows = stream._rows
+        return DataStream._of(replace(rows, job=replace(rows.job, tasks=tasks)))
+
+    def dealt(self, stream: DataStream, tasks: int) -> DataStream:
+        """A stream whose elements are dealt to so many tasks in turn."""
+        return stream.partition_custom(InTurn(), no_key, tasks)
 
     def shared(self, stream: DataStream) -> DataStream:
         """A stream that several operators or sinks read: what makes it runs once."""

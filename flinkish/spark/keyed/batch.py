@@ -45,7 +45,7 @@ def run_rows(frame: DataFrame, plan: OperatorPlan) -> DataFrame:
         keys = [KEY]
     times = [EVENT_TIME if plan.key_selector is not None else plan.event_time]
     order = [*keys, *(name for name in times if plan.timed and name is not None)]
-    ordered = frame.repartition(*keys).sortWithinPartitions(*order)
+    ordered = plan.spread(frame, *keys).sortWithinPartitions(*order)
     return ordered.mapInArrow(_run_keys(plan), results_schema())
 
 
@@ -55,7 +55,7 @@ def run_both(frame: DataFrame, second: DataFrame, plan: OperatorPlan) -> DataFra
     Their rows come to a key in the order of their times, the first input's first.
     """
     both = union_frame((frame, second), plan)
-    ordered = both.repartition(KEY).sortWithinPartitions(KEY, EVENT_TIME, INPUT)
+    ordered = plan.spread(both, KEY).sortWithinPartitions(KEY, EVENT_TIME, INPUT)
     return ordered.mapInArrow(_run_keys(plan), results_schema())
 
 

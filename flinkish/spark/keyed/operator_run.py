@@ -118,7 +118,7 @@ class OperatorRun:
             self.backend,
             task_name=plan.uid,
             index=context.partitionId() if context else 0,
-            parallelism=plan.max_parallelism,
+            parallelism=plan.partitions or plan.tasks or plan.max_parallelism,
             max_parallelism=plan.max_parallelism,
             attempt=context.attemptNumber() if context else 0,
             metrics=self.metrics,
@@ -138,6 +138,8 @@ class OperatorRun:
             self.leave(error)
             raise
         self.leave(end)
+        if self._plan.count is not None and end is None:
+            self._plan.count(self.counts.of_job(self._plan.uid))
 
     def leave(self, error: BaseException | None = None) -> None:
         """The task ends; unless it failed, its control plane has to agree, if there is one.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import cached_property
@@ -141,7 +141,8 @@ class OperatorPlan:
     in Spark's store; ``defined_ms`` is when it was defined.
 
     In ``real_time`` rows are handled as they come; they come from as many tasks as ``upstream``
-    says, None if those read the sources.
+    says, None if those read the sources.  ``count`` takes the counts of a task, and ``tasks`` share
+    the work over batch DataFrames: see `JobScope`.
 
     For the checkpoint's settings: whether the user has ``named`` the operator, the shuffle
     partitions that ``max_parallelism`` follows from ``groups_by_default``, and the ``keys`` as
@@ -177,11 +178,19 @@ class OperatorPlan:
     definition: str = "batch"
     real_time: bool = False
     upstream: int | None = None
+    count: Callable[[dict[str, int]], None] | None = None
+    tasks: int | None = None
     input_type: TypeInformation | None = None
     named: bool = False
     groups_by_default: int | None = None
     keys: Any = None
     second: OperatorPlan | None = None
+
+    def spread(self, frame: DataFrame, *keys: str) -> DataFrame:
+        """The rows of a batch DataFrame by keys, in as many tasks as were asked for."""
+        return (
+            frame.repartition(*keys) if self.tasks is None else frame.repartition(self.tasks, *keys)
+        )
 
     @property
     def timed(self) -> bool:
@@ -250,7 +259,7 @@ class OperatorPlan:
         """All that packing needs: what runs may be large, and keys are for those that use them."""
         second = None if self.second is None else self.second.without_functions()
         operator = None if self.operator is None else self.operator.for_packing()
-        return replace(self, operator=operator, control_plane=None, second=second)
+        return replace(self, operator=operator, control_plane=None, second=second, count=None)
 
     @cached_property
     def packed_schema(self) -> pa.Schema:

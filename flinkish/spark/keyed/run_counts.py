@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from flinkish.metrics import MetricGroup
-from flinkish.spark.keyed.result_rows import COUNTERS, Result
+from flinkish.spark.keyed.result_rows import COUNTERS, METRICS, Result
 
 __all__ = ["RunCounts"]
 
@@ -32,6 +32,11 @@ class RunCounts:
     def totals(self) -> dict[str, int]:
         """The counts since the run began, without the user's own; from any thread."""
         return self._added | self._of_engine()
+
+    def of_job(self, uid: str) -> dict[str, int]:
+        """All counts since the run began, by the uid of the operator and a name; see `JobScope`."""
+        own = {f"{METRICS}.{name}": n for name, n in self._metrics.counts().items()}
+        return {f"{uid}.{name}": n for name, n in (self.totals() | own).items()}
 
     def take(self) -> dict[str, int]:
         """The same since the last call."""

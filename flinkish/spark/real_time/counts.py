@@ -17,5 +17,7 @@ class SumOfCounts(AccumulatorParam[dict[str, int]]):
         return {}
 
     def addInPlace(self, value1: dict[str, int], value2: dict[str, int]) -> dict[str, int]:
-        """The sums of two."""
-        return dict(Counter(value1) + Counter(value2))
+        """The sums of two; a name that is in one of them stays, whatever its count."""
+        total = Counter(value1)
+        total.update(value2)
+        return dict(total)

@@ -122,16 +122,18 @@ def _wait(
         stamped = Stamped(rows.event_time, chained=rows.chained)
     make = MakeOperator(function, mode, capacity, timeout, retry, None)
     number = rows.calls + 1
+    name = stream._uid or f"{name_of(function)}-{rows.operators}.{number}"
     output = Output.of(output_type, f"the output schema of {name_of(function)!r}")
     frame = call_rows(
         rows.mapped.frame if through else rows.without_marks(),
         make,
-        f"{name_of(function)}-{rows.operators}.{number}",
+        name,
         output.kind or output.schema,
         rows=rows.columns,
         input_type=rows.kind,
         stamped=stamped,
         marked=through,
+        job=rows.job,
     ).to_df()
     # Of a micro-batch; no result is later than the marks that are packed after all.
     passes = rows.within is not None and (rows.channelled or (rows.marked and rows.chained))

@@ -301,6 +301,7 @@ class KeyedStream(KeyedFunctions, PortingHints):
             paths=paths,
             plans=plans,
             within=within,
+            job=rows[0].job,
         )
         return ProcessedStream(made, results, output)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyspark.sql.types import (
     IntegerType,
@@ -14,15 +15,21 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
+from flinkish.common.errors import (
+    ArgumentTypeError,
+    IllegalArgumentError,
+    UnsupportedOperationError,
+)
 from flinkish.common.output_tag import OutputTag
 from flinkish.spark.calls.stamps import Stamped
+from flinkish.spark.chains.dealt import SLOT, Dealt
 from flinkish.spark.chains.plan import ChainPlan
 from flinkish.spark.chains.run import chain_function
 from flinkish.spark.chains.steps import Method, Step
 from flinkish.spark.channels import CHANNEL
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.keyed.plan import EVENT_TIME, PHASE
+from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.schemas import session_time_zone
 from flinkish.spark.streams.rows import Output, StreamRows
@@ -33,6 +40,8 @@ if TYPE_CHECKING:
     from flinkish.spark.streams.data_stream import DataStream
 
 __all__ = ["ElementWise"]
+
+Self = TypeVar("Self", bound="ElementWise")
 
 
 class ElementWise:
@@ -46,6 +55,7 @@ class ElementWise:
     _rows: StreamRows
     _chain: tuple[StreamRows, tuple[Step, ...]] | None = None
     _side: Callable[[OutputTag], DataStream] | None = None
+    _uid: str | None = None
 
     def map(
         self, func: Any, output_type: Declared = None, *, schema: Declared = None
@@ -76,6 +86,25 @@ class ElementWise:
         """
         return self._then("process", func, schema if schema is not None else output_type)
 
+    def partition_custom(
+        self, partitioner: Any, key_selector: Any, num_partitions: int
+    ) -> DataStream:
+        """The elements, each in the task that a partitioner gives it to.
+
+        ``partitioner``, a Partitioner or a function, is called with the key and with
+        ``num_partitions``, and returns an int from 0 to that less 1: the number of the task.  It is
+        that of functions that follow, up to the next operator with keys.  What one task had stays
+        in its order.  UserFunctionError, which fails the query, for another result.
+        """
+        if num_partitions < 1:
+            raise IllegalArgumentError(f"num_partitions must be 1 or more, not {num_partitions}")
+        step = Step("map", Dealt(partitioner, key_selector, num_partitions), self._uid)
+        check_picklable(step.function, f"the partitioner {step.name!r}")
+        source, steps = (self._rows, ()) if self._chain is None else self._chain
+        rows = _chained(source, (*steps, step), self._rows.output, dealt=True)
+        frame = rows.mapped.frame.repartition(num_partitions, SLOT).drop(SLOT)
+        return _stream(replace(rows, mapped=MappedFrame(frame)))
+
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
         """The stream of a side output of the ProcessFunction that made this stream.
 
@@ -95,8 +124,14 @@ class ElementWise:
         rows = [self._rows, *(one._rows for one in streams)]
         return _stream(united(rows))
 
+    def _before(self: Self, uid: str) -> Self:
+        """The same stream, before an operator that has this name in messages and counts."""
+        made = copy(self)
+        made._uid = uid
+        return made
+
     def _then(self, method: Method, function: Any, declared: Declared | Output) -> DataStream:
-        step = Step.of(method, function)
+        step = Step.of(method, function, self._uid)
         check_picklable(function, f"the function {step.name!r}")
         source, steps = (self._rows, ()) if self._chain is None else self._chain
         output = declared
@@ -120,7 +155,12 @@ def _side_output(source: StreamRows, steps: tuple[Step, ...], tag: OutputTag) ->
 
 
 def _chained(
-    source: StreamRows, steps: tuple[Step, ...], output: Output, tag: OutputTag | None = None
+    source: StreamRows,
+    steps: tuple[Step, ...],
+    output: Output,
+    tag: OutputTag | None = None,
+    *,
+    dealt: bool = False,
 ) -> StreamRows:
     """The rows that a chain makes of those of its source."""
     stamped = None
@@ -128,6 +168,9 @@ def _chained(
         stamped = Stamped(source.event_time, chained=source.chained)
     from_source = not (source.is_whole or source.chained or source.marked)
     moves = any(channel.moves for channel in source.channels)
+    job = source.job
+    if not any(hasattr(step.function, "open") for step in steps):  # without a context none counts
+        job = replace(job, count=None)
     plan = ChainPlan(
         steps=steps,
         columns=source.columns,
@@ -140,6 +183,8 @@ def _chained(
         marked=source.marked,
         makes_marks=source.channelled or (from_source and moves),
         channelled=source.channelled,
+        dealt=dealt,
+        job=job,
     )
     marked = source.marked or plan.makes_marks
     fields = [
@@ -152,6 +197,8 @@ def _chained(
         fields.append(StructField(PHASE, IntegerType()))
     if plan.channelled:
         fields.append(StructField(CHANNEL, LongType()))
+    if dealt:
+        fields.append(StructField(SLOT, IntegerType()))
     return replace(
         source,
         mapped=source.mapped.map(chain_function(plan), StructType(fields)),

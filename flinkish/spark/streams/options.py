@@ -188,6 +188,8 @@ def plan_settings(
         "control_plane": handle_of(options.control_plane),
         "real_time": real_time,
         "upstream": rows.partitions if rows.chained else None,
+        "count": rows.job.count,
+        "tasks": rows.job.tasks,
         "definition": secrets.token_hex(16) if within is None else within.definition_of(name),
     }
     return name, settings

@@ -16,7 +16,7 @@ from flinkish.spark.channels import Channel
 from flinkish.spark.elements import ElementReader
 from flinkish.spark.keyed.plan import MARK, PHASE, OperatorPlan
 from flinkish.spark.mapped_frame import MappedFrame
-from flinkish.spark.passes import Pass
+from flinkish.spark.passes import JobScope, Pass
 from flinkish.spark.schemas import output_schema, session_time_zone
 from flinkish.spark.streams.chosen_keys import ChosenKeys
 
@@ -59,8 +59,9 @@ class StreamRows:
     a source that ``ends`` are all in the first micro-batch; ``partition`` is the column that names
     the partition of the source.
     ``paths`` has for each operator before how it runs, and its details; ``plans`` their plans, by
-    name.  ``within`` is the pass of a program that has these rows; then
-    they lie in a batch DataFrame, and operators see a stream all the same.
+    name.  ``within`` is the pass of a program that has these rows; then they lie in a batch
+    DataFrame, and operators see a stream all the same.  ``job`` is what the operators of a program
+    share.
     """
 
     mapped: MappedFrame
@@ -79,6 +80,7 @@ class StreamRows:
     paths: Mapping[str, list[str]] = field(default_factory=dict)
     plans: Mapping[str, OperatorPlan] = field(default_factory=dict)
     within: Pass | None = None
+    job: JobScope = field(default_factory=JobScope)
 
     @property
     def streaming(self) -> bool:
@@ -93,6 +95,8 @@ class StreamRows:
     @property
     def partitions(self) -> int:
         """How many tasks share the work of an operator."""
+        if self.job.tasks is not None:
+            return self.job.tasks
         if self.within is not None:
             return self.within.partitions
         return int(self.spark.conf.get(SHUFFLE_PARTITIONS) or 1)

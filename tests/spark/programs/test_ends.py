@@ -229,6 +229,11 @@ def test_errors_show_the_line_and_the_element(
         lambda env, stream: stream.uid(""),
         lambda env, stream: stream.connect(stream).key_by(lambda pair: 1, 5),
         lambda env, stream: stream.key_by(lambda pair: 1).count_window(0),
+        lambda env, stream: stream.key_by(lambda pair: 1).sum(2),
+        lambda env, stream: stream.key_by(lambda pair: 1).max(-1),
+        lambda env, stream: stream.key_by(lambda pair: 1).max_by("f1"),  # of a tuple, not a Row
+        lambda env, stream: stream.key_by(lambda pair: 1).min(None),
+        lambda env, stream: stream.set_max_parallelism(2).set_parallelism(3),
     ],
 )
 def test_wrong_arguments(

@@ -44,7 +44,7 @@ def run_windows(frame: DataFrame, plan: OperatorPlan) -> DataFrame:
         fields = [frame.schema[name] for name in plan.key_columns]
         fields += [StructField(PANE_BEGIN, LongType()), StructField(RECORD, BinaryType())]
         frame = frame.mapInArrow(_combine(plan.without_functions()), StructType(fields))
-    ordered = frame.repartition(*plan.key_columns).sortWithinPartitions(*plan.key_columns)
+    ordered = plan.spread(frame, *plan.key_columns).sortWithinPartitions(*plan.key_columns)
     return ordered.mapInArrow(_run(plan, combines), results_schema())
 
 

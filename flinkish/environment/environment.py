@@ -265,7 +265,7 @@ class StreamExecutionEnvironment(Configured):
         if limit is not None and limit < 1:
             raise IllegalArgumentError(f"limit must be 1 or more, not {limit}")
         queue: SimpleQueue[Any] = SimpleQueue()
-        self._graph.add("Collect", "sink", (node,), act=collect_sink(queue.put))
+        self._graph.add("Collect", "sink", (node,), act=collect_sink(queue.put), alone=True)
         job = self._job(self._graph.take(), name)
         job.start()
         found = elements_of(job, queue)

@@ -92,12 +92,12 @@ class Execution:
     def _tasks_after(self, node: Node) -> int | None:
         """IllegalArgumentError for operators of different parallelisms after a partition."""
         readers = [one for one in self.nodes if node in one.inputs and not one.keyed]
-        found = {one.name: one.parallelism or self._tasks for one in readers}
+        found = {one.name: 1 if one.alone else one.parallelism or self._tasks for one in readers}
         if len(set(found.values())) > 1:
             said = ", ".join(f"{name} ({tasks or 'of the job'})" for name, tasks in found.items())
             raise IllegalArgumentError(
-                f"the operators after partition_custom have several parallelisms, {said}: call it "
-                "once for each of them"
+                f"the operators after {node.name} have several parallelisms, {said}: call its "
+                "method once for each of them"
             )
         return next(iter(found.values()), self._tasks)
 
@@ -140,7 +140,7 @@ class _Streams:
         if node.role == "table":
             return node.build(self._round, *inputs)
         if node.role == "partition":
-            return node.build(*inputs, self._execution.tasks_of(node))
+            return node.build(self._round, *inputs, self._execution.tasks_of(node))
         options = self._execution.options_of(node) if node.keyed else {}
         return node.build(*inputs, **options)
 

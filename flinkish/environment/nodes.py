@@ -33,7 +33,8 @@ class Node:
     all outputs of a function without keys in one stream, for the ``tags`` that were asked for.  One
     that ``reads_twice`` reads rows and marks of the watermark of its inputs apart.  The build of a
     table takes the round before the streams, and a table that nothing reads does not run.  That of
-    a partition, which deals the elements of its input, takes a number of tasks after the stream.
+    a partition, which deals the elements of its input, takes the round, the stream, and the number
+    of tasks.  A sink that is ``alone`` is one place for all elements, in this process.
     """
 
     number: int
@@ -50,6 +51,7 @@ class Node:
     tag: OutputTag | None = None
     source: Callable[[], Input] | None = None
     act: Act | None = None
+    alone: bool = False
     uid: str | None = None
     parallelism: int | None = None
     max_parallelism: int | None = None

@@ -174,12 +174,17 @@ class DataStream(Settled):
     ) -> Any:
         """The stream for every task of the one that `connect` is then called on.
 
-        Without a descriptor it is the stream itself: Spark decides where elements are.
+        Without a descriptor it is a stream with a copy of each element for each task of the
+        operator that follows, as in Flink.
         """
         from flinkish.environment.connected import BroadcastStream
 
         if broadcast_state_descriptor is None:
-            return self
+
+            def copied(this: Any, stream: Any, tasks: int) -> Any:
+                return this.copied(stream, tasks)
+
+            return self._parted("Broadcast", copied)
         descriptors = (broadcast_state_descriptor, *other_broadcast_state_descriptors)
         found: BroadcastStream = BroadcastStream(self, descriptors)
         return found
@@ -243,14 +248,20 @@ class DataStream(Settled):
                 raise ArgumentTypeError(
                     f"partition_custom takes a Partitioner and a key selector, not {given!r}"
                 )
-        environment = self._environment
 
-        def build(stream: Any, tasks: int | None) -> Any:
-            return stream.partition_custom(partitioner, key_selector, tasks or environment._tasks())
+        def build(this: Any, stream: Any, tasks: int) -> Any:
+            return stream.partition_custom(partitioner, key_selector, tasks)
 
-        made = environment._graph.add(
-            "Partition Custom", "partition", (self._node,), kind=self._node.kind, build=build
-        )
+        return self._parted("Partition Custom", build)
+
+    def _parted(self, name: str, deal: Callable[..., Any]) -> DataStream:
+        """A stream whose elements are dealt to the tasks of the operator that follows."""
+        environment, node = self._environment, self._node
+
+        def build(this: Any, stream: Any, tasks: int | None) -> Any:
+            return deal(this, stream, tasks or environment._tasks())
+
+        made = environment._graph.add(name, "partition", (node,), kind=node.kind, build=build)
         return DataStream(environment, made)
 
     def cache(self) -> DataStream:

@@ -1,15 +1,16 @@
-"""Elements dealt to tasks: by a partitioner of the user's, or in turn."""
+"""Elements dealt to tasks: by a partitioner of the user's, in turn, or each to all."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import index
 from typing import Any, SupportsIndex
 
 from flinkish.common.errors import UserFunctionError
-from flinkish.functions.base import MapFunction, Partitioner
+from flinkish.functions.base import FlatMapFunction, MapFunction, Partitioner
 from flinkish.spark.keyed.placement import slot_of
 
-__all__ = ["SLOT", "Dealt", "InTurn"]
+__all__ = ["SLOT", "Dealt", "InTurn", "ToAll"]
 
 # The column by which Spark brings a row to the task with this number: see `placement`.
 SLOT = "__flinkish_slot"
@@ -53,6 +54,25 @@ class Dealt(MapFunction):
 
     def take(self) -> list[int]:
         """The slots of the elements since the last call."""
+        slots, self._slots = self._slots, []
+        return slots
+
+
+class ToAll(FlatMapFunction):
+    """The last function of a chain: a copy of each element for each task."""
+
+    def __init__(self, partitions: int) -> None:
+        self._all = [slot_of(place) for place in range(partitions)]
+        self._slots: list[int] = []
+
+    def flat_map(self, value: Any) -> Iterator[Any]:
+        """The element, as often as there are tasks."""
+        for slot in self._all:
+            self._slots.append(slot)  # of the copies that were taken, for `take`
+            yield value
+
+    def take(self) -> list[int]:
+        """The slots of the copies since the last call."""
         slots, self._slots = self._slots, []
         return slots
 

@@ -30,8 +30,8 @@ class ChainPlan:
     says which column is event time.  If ``marked``, marks of the watermark pass; with
     ``makes_marks`` each task makes one of the highest event time that it saw of a channel, which a
     filter may hide from operators after it; ``channelled`` rows and marks say which it is.  What is
-    ``dealt`` has the column SLOT, of the function of the last step, a `Dealt`.  ``job`` is what the
-    operators of a program share.
+    ``dealt`` has the column SLOT, which the function of the last step says (see `dealt`).
+    ``job`` is what the operators of a program share.
     """
 
     steps: tuple[Step, ...]

@@ -10,7 +10,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from flinkish.spark.chains.dealt import InTurn
+from flinkish.spark.chains.dealt import InTurn, ToAll
+from flinkish.spark.chains.steps import Step
 from flinkish.spark.elements import ElementReader
 from flinkish.spark.jobs.inputs import PARTITION, Input
 from flinkish.spark.mapped_frame import MappedFrame
@@ -79,6 +80,10 @@ class Round:
     def dealt(self, stream: DataStream, tasks: int) -> DataStream:
         """A stream whose elements are dealt to so many tasks in turn."""
         return stream.partition_custom(InTurn(), no_key, tasks)
+
+    def copied(self, stream: DataStream, tasks: int) -> DataStream:
+        """A stream with a copy of each element in each of so many tasks."""
+        return stream._dealt(Step("flat_map", ToAll(tasks)), tasks)
 
     def shared(self, stream: DataStream) -> DataStream:
         """A stream that several operators or sinks read: what makes it runs once."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType, TimestampType
 
 from flinkish.common.errors import IllegalArgumentError, UnsupportedOperationError
+from flinkish.common.notes import add_note, shortened, spell_out_notes
 from flinkish.common.timestamps import MIN_TIMESTAMP
-from flinkish.common.watermark_strategy import WatermarkStrategy
+from flinkish.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
 from flinkish.spark.channels import CHANNEL, NUMBER_BITS, Channel
 from flinkish.spark.elements import ElementReader
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, PHASE
@@ -25,9 +27,16 @@ __all__ = ["with_event_time"]
 
 
 def with_event_time(
-    rows: StreamRows, strategy: WatermarkStrategy, column: str | None, partition: str | None
+    rows: StreamRows,
+    strategy: WatermarkStrategy,
+    column: str | None,
+    partition: str | None,
+    name: str,
 ) -> StreamRows:
-    """The rows with event time, as `DataStream.assign_timestamps_and_watermarks` describes it."""
+    """The rows with event time, as `DataStream.assign_timestamps_and_watermarks` describes it.
+
+    ``name`` is that of the operator in messages.
+    """
     assigner, bound = strategy.timestamp_assigner, strategy.max_out_of_orderness_ms
     if rows.chained and not rows.is_whole:
         raise UnsupportedOperationError(
@@ -51,7 +60,7 @@ def with_event_time(
         check_picklable(assigner, "the timestamp assigner")
         kept = [*rows.schema, *([StructField(CHANNEL, LongType())] if channelled else [])]
         names = [one.name for one in kept]
-        assign = _with_timestamps(assigner.extract_timestamp, names, rows.reader())
+        assign = _with_timestamps(assigner, names, rows.reader(), name)
         mapped = mapped.map(assign, StructType([*kept, StructField(EVENT_TIME, TimestampType())]))
         column = EVENT_TIME
     assert column is not None
@@ -76,20 +85,34 @@ def with_event_time(
 
 
 def _with_timestamps(
-    extract: Callable[[Any, int], int],
+    assigner: TimestampAssigner,
     columns: Sequence[str],
     read: Callable[[pa.RecordBatch], ElementReader],
+    name: str,
 ) -> MapBatches:
     """The function for `mapInArrow` that adds EVENT_TIME to ``columns``.
 
-    ``extract`` says it in ms of each element that ``read`` makes, and is called as
-    TimestampAssigner.extract_timestamp is.
+    The assigner says it in ms of each element that ``read`` makes.
     """
+    called = type(assigner).__name__
 
     def assign(batches: Batches) -> Batches:
+        extract = assigner.extract_timestamp
         for batch in batches:
-            times = [extract(value, MIN_TIMESTAMP) for value in read(batch).elements()]
-            millis = pa.array(times, pa.int64()).cast(pa.timestamp("ms", "UTC"))
+            values, times = read(batch).elements(), array("q")
+            add = times.append
+            try:
+                for value in values:
+                    add(extract(value, MIN_TIMESTAMP))
+            except Exception as error:
+                add_note(
+                    error,
+                    f"raised in operator {name!r} ({called}.extract_timestamp), for the element "
+                    f"{shortened(values[len(times)])}",
+                )
+                spell_out_notes(error)
+                raise
+            millis = pa.array(np.frombuffer(times, np.int64)).cast(pa.timestamp("ms", "UTC"))
             stamped = millis.cast(pa.timestamp("us", "UTC"))
             yield batch.select(list(columns)).append_column(EVENT_TIME, stamped)
 

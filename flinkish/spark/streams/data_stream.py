@@ -114,7 +114,8 @@ class DataStream(ElementWise, Explained, PortingHints):
         UnsupportedOperationError after an operator of a streaming DataFrame, whose outputs have
         timestamps and a watermark already: Spark knows one watermark a source.
         """
-        return self._of(with_event_time(self._rows, watermark_strategy, column, partition))
+        name = self._uid or "assign_timestamps_and_watermarks"
+        return self._of(with_event_time(self._rows, watermark_strategy, column, partition, name))
 
     def key_by(
         self,

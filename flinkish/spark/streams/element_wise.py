@@ -100,9 +100,13 @@ class ElementWise:
             raise IllegalArgumentError(f"num_partitions must be 1 or more, not {num_partitions}")
         step = Step("map", Dealt(partitioner, key_selector, num_partitions), self._uid)
         check_picklable(step.function, f"the partitioner {step.name!r}")
+        return self._dealt(step, num_partitions)
+
+    def _dealt(self, step: Step, partitions: int) -> DataStream:
+        """The elements in the tasks that the function of a step deals them to."""
         source, steps = (self._rows, ()) if self._chain is None else self._chain
         rows = _chained(source, (*steps, step), self._rows.output, dealt=True)
-        frame = rows.mapped.frame.repartition(num_partitions, SLOT).drop(SLOT)
+        frame = rows.mapped.frame.repartition(partitions, SLOT).drop(SLOT)
         return _stream(replace(rows, mapped=MappedFrame(frame)))
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream:

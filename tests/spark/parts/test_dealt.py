@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from flinkish.common.errors import UserFunctionError
-from flinkish.spark.chains.dealt import Dealt, InTurn
+from flinkish.spark.chains.dealt import Dealt, InTurn, ToAll
 from flinkish.spark.keyed.placement import group_at
 
 
@@ -31,6 +31,16 @@ def test_a_partition_that_is_not_there(place: Any) -> None:
     with pytest.raises(UserFunctionError, match=r"one of 3 partitions: let it return .* 0 to 2"):
         dealt.map("x")
     assert dealt.take() == []
+
+
+def test_copies_for_all_tasks() -> None:
+    """Those that were taken of a generator that was not taken to its end count alone."""
+    copies = ToAll(3)
+    each = copies.flat_map("x")
+    assert [next(each), next(each)] == ["x", "x"]
+    assert [group_at(slot) for slot in copies.take()] == [0, 1]
+    assert list(each) == ["x"]
+    assert [group_at(slot) for slot in copies.take()] == [2]
 
 
 def test_tasks_in_turn_begin_at_different_ones() -> None:

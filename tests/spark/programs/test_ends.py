@@ -15,6 +15,7 @@ from flinkish.common.errors import (
     JobExecutionError,
     UnsupportedOperationError,
 )
+from flinkish.common.watermark_strategy import TimestampAssigner
 from flinkish.datastream import (
     KeyedProcessFunction,
     ProcessWindowFunction,
@@ -165,6 +166,23 @@ class FailsInSink(SinkFunction):
         raise LookupError(f"no sink for {value[1]}")
 
 
+class TimeBy(TimestampAssigner):
+    """Event time by a function."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        return self._function(value)  # type: ignore[no-any-return]
+
+
+def timed(stream: Any, function: Callable[[Any], Any]) -> Any:
+    strategy = WatermarkStrategy.for_monotonous_timestamps()
+    return stream.assign_timestamps_and_watermarks(
+        strategy.with_timestamp_assigner(TimeBy(function))
+    )
+
+
 def windowed(stream: Any) -> Any:
     windows = stream.key_by(lambda sale: sale[1]).window(
         TumblingEventTimeWindows.of(Time.milliseconds(5))
@@ -177,6 +195,7 @@ def windowed(stream: Any) -> Any:
     [
         (lambda stream: stream.filter(fails).print(), "no {value!r}", "(1, 'a', 2)"),
         (lambda stream: stream.key_by(fails).sum(2).print(), "no {value!r}", "(1, 'a', 2)"),
+        (lambda stream: timed(stream, fails).print(), "no {value!r}", "(1, 'a', 2)"),
         (
             lambda stream: stream.key_by(lambda sale: sale[1]).process(FailsInTimer()).print(),
             "no timer {timestamp}",
@@ -185,7 +204,7 @@ def windowed(stream: Any) -> Any:
         (windowed, "no window of {key}", "'a'"),
         (lambda stream: stream.add_sink(FailsInSink()), "no sink for {value[1]}", "(1, 'a', 2)"),
     ],
-    ids=["filter", "key", "timer", "window", "sink"],
+    ids=["filter", "key", "time", "timer", "window", "sink"],
 )
 def test_errors_show_the_line_and_the_element(
     streaming: StreamExecutionEnvironment, build: Callable[[Any], Any], line: str, shown: str
@@ -199,6 +218,16 @@ def test_errors_show_the_line_and_the_element(
     assert line in text
     assert shown in text
     assert "Py4J" not in text
+
+
+@pytest.mark.parametrize("time", [None, 1.5])
+def test_an_event_time_is_an_int(streaming: StreamExecutionEnvironment, time: Any) -> None:
+    stream = streaming.from_collection([(1, "a", 2)], SALE)
+    timed(stream, lambda _: time).print()
+    with pytest.raises(JobExecutionError) as caught:
+        streaming.execute("times")
+    assert type(time).__name__ in str(caught.value)
+    assert "(TimeBy.extract_timestamp), for the element (1, 'a', 2)" in str(caught.value)
 
 
 # --- arguments

@@ -108,14 +108,24 @@ def test_operators_of_several_parallelisms_after_a_partition(
     parts = env.from_collection([1]).partition_custom(ByRest(), Tens())
     parts.map(Task()).name("two").set_parallelism(2)
     parts.map(Task()).name("three").set_parallelism(3)
-    with pytest.raises(IllegalArgumentError, match=r"two \(2\), three \(3\): call it once for eac"):
+    with pytest.raises(
+        IllegalArgumentError, match=r"Partition Custom have .*, two \(2\), three \(3\): call"
+    ):
         env.execute()
 
 
 def test_a_partition_that_is_not_there_fails_the_job(env: StreamExecutionEnvironment) -> None:
     parts = env.from_collection(["x"]).partition_custom(lambda key, number: number, len)
     with pytest.raises(JobExecutionError, match="one of 2 partitions: let it return an int from 0"):
-        gathered(parts)
+        gathered(parts.map(Task()))
+
+
+def test_a_broadcast_has_a_copy_for_each_task(env: StreamExecutionEnvironment) -> None:
+    """As in Flink, where each parallel instance of the next operator has every element."""
+    copies = env.from_collection([1, 2], Types.INT()).broadcast()
+    assert gathered(copies.map(Task())) == [(0, 1), (0, 2), (1, 1), (1, 2)]
+    assert gathered(copies.map(Task()).set_parallelism(1)) == [(0, 1), (0, 2)]
+    assert gathered(copies) == [1, 2]  # what collects is one place
 
 
 def test_event_time_passes_a_partition(env: StreamExecutionEnvironment) -> None:

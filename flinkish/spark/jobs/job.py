@@ -141,8 +141,10 @@ class BoundedJob(Job):
 
     def _run(self) -> None:
         spark = self.spark
+        context = context_of(spark)
         try:
-            spark.addTag(self._tag)
+            # Tags of a classic session are of the thread that gives them: another could not cancel.
+            (spark.addTag if context is None else context.addJobTag)(self._tag)
             frames = [(one.frame(spark), one) for one in self._inputs]
             this = Round.over(frames, spark, self._within, self._scope, self._tag)
             try:
@@ -165,8 +167,12 @@ class BoundedJob(Job):
     def cancel(self) -> None:
         """Interrupt what Spark runs for this job."""
         self._cancelled = True
+        context = context_of(self.spark)
         while self._thread.is_alive():
-            self.spark.interruptTag(self._tag)
+            if context is None:
+                self.spark.interruptTag(self._tag)
+            else:
+                context.cancelJobsWithTag(self._tag)
             self._thread.join(0.2)
 
     def stop(self, directory: str | None = None) -> str:

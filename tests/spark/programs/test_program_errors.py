@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from flinkish.common import SimpleStringSchema, Types, WatermarkStrategy
+from flinkish.common import JobStatus, SimpleStringSchema, Types, WatermarkStrategy
 from flinkish.common.errors import (
     IllegalArgumentError,
     IllegalStateError,
+    JobCancellationError,
     JobExecutionError,
     TimestampError,
     UnsupportedOperationError,
 )
 from flinkish.common.time import Time
-from flinkish.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
+from flinkish.datastream import MapFunction, RuntimeExecutionMode, StreamExecutionEnvironment
 from flinkish.datastream.connectors.kafka import KafkaOffsetsInitializer, KafkaSource
 from flinkish.datastream.window import TumblingEventTimeWindows, TumblingProcessingTimeWindows
+from tests.spark.programs.example_functions import calls, note
 from tests.spark.programs.functions import PAIR, Numbers, Window, first
+from tests.waiting import until
 
 
 def divided(value: Any) -> Any:
@@ -58,6 +63,38 @@ def test_a_bounded_job_has_no_savepoint(env: StreamExecutionEnvironment) -> None
     with pytest.raises(UnsupportedOperationError, match="keeps no checkpoint"):
         client.stop_with_savepoint(False)
     assert client.get_job_execution_result().result().is_job_execution_result()
+
+
+class Slow(MapFunction):
+    """Leaves a line when it begins, and one if it comes to its end after ten minutes."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+
+    def map(self, value: Any) -> Any:
+        note(self._log, "began")
+        for _ in range(6_000):
+            time.sleep(0.1)
+        note(self._log, "ended")
+        return value
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_a_bounded_job_is_cancelled(
+    env: StreamExecutionEnvironment, tmp_path: Path, keyed: bool
+) -> None:
+    """The function is stopped; the next job runs."""
+    numbers = env.from_collection([1], Types.LONG())
+    stream = numbers.key_by(lambda value: value, Types.LONG()) if keyed else numbers
+    stream.map(Slow(tmp_path / "log")).print()
+    client = env.execute_async("slow")
+    until(lambda: calls(tmp_path / "log") == ["began"], seconds=120)
+    client.cancel().result()
+    assert client.get_job_status().result() is JobStatus.CANCELED
+    with pytest.raises(JobCancellationError, match="job 'slow' was cancelled"):
+        client.get_job_execution_result().result()
+    assert calls(tmp_path / "log") == ["began"]
+    assert list(numbers.map(lambda value: value + 1, Types.LONG()).execute_and_collect()) == [2]
 
 
 def test_two_operators_of_one_uid(env: StreamExecutionEnvironment) -> None:

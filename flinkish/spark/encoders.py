@@ -8,8 +8,9 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from flinkish._core.columns.columns import RecordMismatch, columns_from_rows
-from flinkish.common.errors import SchemaMismatchError
-from flinkish.common.typeinfo import TypeInformation
+from flinkish.common.errors import SchemaMismatchError, SerializationError
+from flinkish.common.notes import shortened
+from flinkish.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 from flinkish.spark.type_mapping import coerced, converter
 
 __all__ = ["Encoder", "RowEncoder", "StructEncoder", "struct_columns"]
@@ -45,7 +46,8 @@ class RowEncoder:
     def encode(self, values: list[Any]) -> pa.RecordBatch:
         """A batch with a row for each value.
 
-        SchemaMismatchError shows the value that does not fit.
+        SchemaMismatchError shows the value that does not fit, SerializationError the object of no
+        declared type that cannot be pickled.
         """
         try:
             try:
@@ -64,7 +66,18 @@ class RowEncoder:
 
     def _columns(self, values: list[Any]) -> pa.RecordBatch:
         if self._convert is not None:
-            values = [self._convert(value) for value in values]
+            made: list[Any] = []
+            try:
+                made.extend(map(self._convert, values))  # what comes before an error stays
+            except Exception as error:
+                if not isinstance(self._kind, PickledBytesTypeInfo):
+                    raise
+                raise SerializationError(
+                    f"{self._what} has no declared type, and was given "
+                    f"{shortened(values[len(made)])}, which cannot be pickled: {error}; declare "
+                    "the type, or give objects of classes that a module defines"
+                ) from error
+            values = made
         return columns_from_rows(values, self.schema, time_zone=self._time_zone)
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flinkish.common import Instant, Row, Types
-from flinkish.common.errors import SchemaMismatchError
+from flinkish.common.errors import SchemaMismatchError, SerializationError
 from flinkish.common.typeinfo import TypeInformation, as_type_information
 from flinkish.spark.elements import ElementReader
 from flinkish.spark.encoders import RowEncoder
@@ -143,3 +143,8 @@ def test_of_many_numbers_each_becomes_what_it_alone_would(values: list[tuple[int
     kind = Types.TUPLE([INT, INT])
     if values:
         assert through_columns(kind, values) == [(one, int(other)) for one, other in values]
+
+
+def test_an_object_that_cannot_be_pickled_is_shown() -> None:
+    with pytest.raises(SerializationError, match=r"the test .* given <generator .* be pickled: "):
+        through_columns(Types.PICKLED_BYTE_ARRAY(), [1, "a", (one for one in ()), 2])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from flinkish.common import Encoder, Time, Types, WatermarkStrategy
+from flinkish.common import Duration, Encoder, Time, Types, WatermarkStrategy
 from flinkish.common.errors import (
     IllegalArgumentError,
     JobExecutionError,
@@ -26,10 +26,11 @@ from flinkish.datastream import (
     SinkFunction,
     StreamExecutionEnvironment,
 )
-from flinkish.datastream.connectors.file_system import FileSink
+from flinkish.datastream.connectors.file_system import FileSink, FileSource, StreamFormat
 from flinkish.datastream.connectors.number_seq import NumberSequenceSource
 from flinkish.datastream.window import TumblingEventTimeWindows
 from tests.spark.programs.example_functions import NAMED, SALE, SaleTime, calls, gathered, note
+from tests.waiting import until
 
 MONOTONOUS = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(SaleTime())
 
@@ -216,3 +217,42 @@ def test_more_tasks_than_key_groups(env: StreamExecutionEnvironment) -> None:
     keyed = env.from_collection([("a", 1)], NAMED).key_by(lambda pair: pair[0])
     with pytest.raises(IllegalArgumentError, match="3 tasks and 2 key groups"):
         keyed.sum(1).set_max_parallelism(2).set_parallelism(3)
+
+
+def sale_of(line: str) -> tuple[int, str, int]:
+    at, name, price = line.split()
+    return int(at), name, int(price)
+
+
+def test_elements_of_micro_batches_are_dealt(
+    streaming: StreamExecutionEnvironment, tmp_path: Path
+) -> None:
+    """Watermarks pass, and state is found, whatever the tasks of each operator."""
+    into, out = tmp_path / "in", tmp_path / "out"
+    into.mkdir()
+    (into / "first.txt").write_text("1 a 1\n2 b 2\n3 a 4\n100 a 8\n")
+    source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(into))
+    watched = source.monitor_continuously(Duration.of_millis(100)).build()
+    lines = streaming.from_source(watched, WatermarkStrategy.no_watermarks(), "lines")
+    sales = lines.map(sale_of, SALE).set_parallelism(3).assign_timestamps_and_watermarks(MONOTONOUS)
+    parts = sales.partition_custom(ByRest(), lambda sale: sale[2])
+    windows = parts.key_by(lambda sale: sale[1], Types.STRING()).window(
+        TumblingEventTimeWindows.of(Time.milliseconds(5))
+    )
+    sums = windows.reduce(lambda a, b: (a[0], a[1], a[2] + b[2])).set_parallelism(3)
+    texts = sums.map(lambda sale: f"{sale[1]} {sale[2]}", Types.STRING()).set_parallelism(1)
+    encoder = Encoder.simple_string_encoder()
+    texts.sink_to(FileSink.for_row_format(str(out), encoder).build())
+
+    def written() -> list[str]:
+        done = [batch for batch in out.glob("*") if (batch / "_SUCCESS").exists()]
+        parts = [part for batch in done for part in batch.glob("*.txt")]
+        return sorted(line for part in parts for line in part.read_text().splitlines())
+
+    client = streaming.execute_async("places")
+    try:
+        until(lambda: written() == ["a 5", "b 2"], seconds=120)
+        (into / "second.txt").write_text("101 a 16\n101 b 32\n200 b 1\n")
+        until(lambda: written() == ["a 24", "a 5", "b 2", "b 32"], seconds=120)
+    finally:
+        client.cancel().result()

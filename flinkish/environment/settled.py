@@ -77,7 +77,7 @@ class Settled:
             )
 
     def force_non_parallel(self: Self) -> Self:
-        """One task."""
+        """Run the operator in one task."""
         return self.set_parallelism(1)
 
     def set_buffer_timeout(self: Self, timeout_millis: int) -> Self:

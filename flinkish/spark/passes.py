@@ -15,7 +15,7 @@ __all__ = ["JobScope", "Pass"]
 
 @dataclass(frozen=True)
 class JobScope:
-    """What all operators of a program's job share.
+    """The parameters and the counts that all operators of a program's job share.
 
     ``parameters`` are those that functions ask their runtime context for.  A task gives its counts
     to ``count`` when it has ended without an error: sums by the uid of the operator and a name,

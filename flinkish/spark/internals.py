@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import inspect
 import sys
+import tempfile
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -28,6 +31,7 @@ __all__ = [
     "dumps",
     "input_is_whole",
     "loads",
+    "map_in_jvm",
     "optimized_plan",
     "spark_schema",
     "use_python",
@@ -96,6 +100,55 @@ def use_python(context: SparkContext, executable: str) -> None:
     """
     if context.pythonExec != executable:
         context.pythonExec = executable
+
+
+# Class loaders of the driver's JVM, by the application and the source whose classes they have.
+_COMPILED: dict[tuple[str, str], Any] = {}
+
+
+def map_in_jvm(
+    frame: DataFrame, schema: StructType, source: str, name: str, arguments: tuple[int, ...]
+) -> DataFrame:
+    """The rows that a class in Java makes of those of each partition; for a classic session.
+
+    ``name`` is a `MapPartitionsFunction` of Rows in the ``source``.  Janino compiles it, as it does
+    the code that Spark generates.  Its constructor has the ``arguments``.  Executors get a jar of
+    the classes.  Run on 4.3.0.
+    """
+    context = frame.sparkSession.sparkContext
+    jvm, gateway = _reached(context)
+    compiled = (context.applicationId, source)
+    if compiled not in _COMPILED:
+        _COMPILED[compiled] = _compile(context, source)
+    (constructor,) = _COMPILED[compiled].loadClass(name).getConstructors()
+    given = gateway.new_array(jvm.java.lang.Object, len(arguments))
+    for at, value in enumerate(arguments):
+        long = constructor.getParameterTypes()[at].getName() == "long"
+        given[at] = jvm.java.lang.Long.valueOf(value) if long else value
+    java_schema = jvm.org.apache.spark.sql.types.DataType.fromJson(schema.json())
+    encoder = jvm.org.apache.spark.sql.Encoders.row(java_schema)
+    mapped = frame._jdf.mapPartitions(constructor.newInstance(given), encoder)
+    return DataFrame(mapped, frame.sparkSession)
+
+
+def _reached(context: SparkContext) -> tuple[Any, Any]:
+    """The driver's JVM, and the gateway to it."""
+    return context._jvm, context._gateway
+
+
+def _compile(context: SparkContext, source: str) -> Any:
+    """A class loader with the classes of a source, which executors load from a jar."""
+    jvm, _ = _reached(context)
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
+    compiler.cook(source)
+    codes = compiler.getBytecodes()
+    jar = Path(tempfile.mkdtemp(dir=context._temp_dir)) / "flinkish.jar"
+    with zipfile.ZipFile(jar, "w") as file:
+        for name in codes:
+            file.writestr(name.replace(".", "/") + ".class", bytes(codes[name]))
+    context._jsc.addJar(str(jar))
+    return compiler.getClassLoader()
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,24 @@ import re
 import pyspark
 from pyspark.sql import SparkSession
 
-from flinkish.common.errors import IllegalStateError, UnsupportedOperationError
+from flinkish.common.durations import DurationLike, to_millis
+from flinkish.common.errors import (
+    IllegalArgumentError,
+    IllegalStateError,
+    UnsupportedOperationError,
+)
 
-__all__ = ["REAL_TIME_AT_START", "REAL_TIME_SETTINGS", "configure_real_time", "is_real_time"]
+__all__ = [
+    "MAX_BATCH_BYTES",
+    "REAL_TIME_AT_START",
+    "REAL_TIME_SETTINGS",
+    "buffer_timeout_ms",
+    "configure_real_time",
+    "is_real_time",
+]
 
 _CHOSEN = "flinkish.realTime"
+_BUFFER_TIMEOUT = "flinkish.realTime.bufferTimeout"
 _SINCE = (4, 3)
 
 # What has to be set before a session starts: in its builder, or for spark-submit.
@@ -23,22 +36,31 @@ REAL_TIME_AT_START = {
     "spark.python.unix.domain.socket.enabled": "true",
 }
 
+# So much of rows may go to Python at once, and what pushes them is as large (`prompt`).
+MAX_BATCH_BYTES = 16 * 1024
+
 # What `configure` sets.
 REAL_TIME_SETTINGS = {
     # Spark lists no operator of Python's among those that it lets run in this mode.
     "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
-    # A row goes to Python as soon as another follows it.
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(MAX_BATCH_BYTES),
+    # Less than that, or the end of a batch would wait for the next one.
     "spark.sql.execution.pandas.udf.buffer.size": "256",
 }
 
+# On Spark Connect each row is a batch.
+_ON_CONNECT = {"spark.sql.execution.arrow.maxRecordsPerBatch": "1"}
 
-def configure_real_time(spark: SparkSession) -> None:
-    """Set a session up for real-time mode.
+
+def configure_real_time(spark: SparkSession, buffer_timeout: DurationLike) -> None:
+    """Set a session up for real-time mode, with Flink's buffer timeout.
 
     UnsupportedOperationError on a release of Spark without it; IllegalStateError if the session was
     started without REAL_TIME_AT_START.
     """
+    timeout_ms = to_millis(buffer_timeout)
+    if timeout_ms < 0:
+        raise IllegalArgumentError(f"buffer_timeout must be 0 or more, not {buffer_timeout!r}")
     found = re.findall(r"\d+", spark.version)[:2]
     if tuple(map(int, found)) < _SINCE:
         raise UnsupportedOperationError(
@@ -56,9 +78,16 @@ def configure_real_time(spark: SparkSession) -> None:
             f"real-time mode needs {', '.join(missing)}, which Spark takes only before a session "
             f"starts: SparkSession.builder{lines}"
         )
-    for name, wanted in REAL_TIME_SETTINGS.items():
+    more = {} if hasattr(spark, "sparkContext") else _ON_CONNECT
+    for name, wanted in (REAL_TIME_SETTINGS | more).items():
         spark.conf.set(name, wanted)
+    spark.conf.set(_BUFFER_TIMEOUT, str(timeout_ms))
     spark.conf.set(_CHOSEN, "true")
+
+
+def buffer_timeout_ms(spark: SparkSession) -> int:
+    """How long rows may wait for others (ms), if some have gone to a Python worker just before."""
+    return int(spark.conf.get(_BUFFER_TIMEOUT, "0") or 0)
 
 
 def is_real_time(spark: SparkSession) -> bool:

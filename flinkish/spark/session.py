@@ -10,6 +10,7 @@ import sys
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from flinkish.common.durations import DurationLike
 from flinkish.common.errors import IllegalStateError, MissingDependencyError
 from flinkish.spark.internals import use_python
 from flinkish.spark.real_time_settings import configure_real_time
@@ -44,7 +45,9 @@ SETTINGS = {
 }
 
 
-def configure(spark: SparkSession, *, real_time: bool = False) -> SparkSession:
+def configure(
+    spark: SparkSession, *, real_time: bool = False, buffer_timeout: DurationLike = 5
+) -> SparkSession:
     """Set a session up for flinkish and return it.
 
     Sets what `SETTINGS` holds for queries started from now on; a query that has a checkpoint
@@ -53,13 +56,15 @@ def configure(spark: SparkSession, *, real_time: bool = False) -> SparkSession:
     With ``real_time`` the keyed operators over streams that are defined from now on are for Spark's
     real-time mode, and `REAL_TIME_SETTINGS` are set, too.  UnsupportedOperationError on a release
     before 4.3; IllegalStateError if the session was started without `REAL_TIME_AT_START`.
+    ``buffer_timeout`` is Flink's: rows wait for others for so long at most before they go to a
+    Python worker, if some have gone just before.  0 is for the least latency, and takes more CPU.
     """
     check_dependencies()
     for name, value in SETTINGS.items():
         spark.conf.set(name, value)
     _use_this_python(spark)
     if real_time:
-        configure_real_time(spark)
+        configure_real_time(spark, buffer_timeout)
     return spark
 
 

@@ -14,7 +14,6 @@ from pyspark.sql.types import StructType
 
 from flinkish.operators.definition import OperatorDefinition
 from flinkish.operators.process_definitions import CoProcessDefinition, ProcessDefinition
-from flinkish.spark.keyed.batch import result_batch
 from flinkish.spark.keyed.columns.packing import pack_rows_of
 from flinkish.spark.keyed.columns.plan import VectorPlan
 from flinkish.spark.keyed.group_state import HEAD
@@ -22,7 +21,6 @@ from flinkish.spark.keyed.packing import pack_table, unpacker
 from flinkish.spark.keyed.placement import slot_of
 from flinkish.spark.keyed.plan import MAIN, OperatorPlan, StateSettings, Strategy
 from flinkish.spark.keyed.processor import KeyGroupProcessor
-from flinkish.spark.keyed.result_rows import Result
 from flinkish.spark.keyed.strategies import ByColumns, ByRows, TwoInputs
 
 SCHEMA = pa.schema([("key", pa.string()), ("n", pa.int64()), ("ts", pa.timestamp("us", "UTC"))])
@@ -187,8 +185,11 @@ class FakeSpark:
             for name, value in row.items():
                 if value is not None and name not in ("kg", "phase", "tag", "payload", "metrics"):
                     self.counters[name] = self.counters.get(name, 0) + value
-        batch = result_batch(
-            Result(row["kg"], row["phase"], row["tag"], row["payload"]) for row in found
+        batch = pa.RecordBatch.from_pylist(
+            found,
+            schema=pa.schema(
+                [("phase", pa.int32()), ("tag", pa.string()), ("payload", pa.binary())]
+            ),
         )
         unpacked = unpacker(tag, schema, "operator")(iter([batch]))
         names = schema.names

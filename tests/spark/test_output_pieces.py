@@ -134,7 +134,7 @@ def test_an_iterator_that_spark_closes_leaves_nothing_behind(tmp_path: Path) -> 
 def test_pieces_of_outputs_of_all_sizes() -> None:
     texts = ["x" * size for size in (10, 3 * PIECE, 10, PIECE // 2, PIECE // 2, 10)]
     batch = pa.record_batch([pa.array(range(6)), pa.array(texts)], schema=OUT)
-    pieces = [read_payload(payload, OUT) for payload in cut(batch)]
+    pieces = list(cut(batch))
     assert pa.Table.from_batches(pieces).equals(pa.Table.from_batches([batch]))
     assert all(piece.nbytes <= PIECE or piece.num_rows == 1 for piece in pieces)
     assert outputs_of(batch.slice(1, 1)) == 1

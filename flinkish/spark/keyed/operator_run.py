@@ -312,8 +312,8 @@ class OperatorRun:
                     else pa.nulls(len(rows), pa.int64())
                 )
                 tag = self._plan.null_keys.tag_id
-                for payload in cut(rows.append_column(EVENT_TIME, times)):
-                    yield Result(NULL_KEY_GROUP, AFTER_WATERMARK, tag, payload)
+                for piece in cut(rows.append_column(EVENT_TIME, times)):
+                    yield Result(NULL_KEY_GROUP, AFTER_WATERMARK, tag, piece)
         yield self.counts.result(NULL_KEY_GROUP)
 
     def unpack(self, payloads: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
@@ -356,7 +356,7 @@ class OperatorRun:
         values: list[Any],
         times: list[int | None],
     ) -> Iterator[Result]:
-        """Values of one output and their timestamps, in payloads."""
+        """Values of one output and their timestamps, in pieces."""
         # One call of a function may have given any number.
         at = 0
         while at < len(values):
@@ -370,8 +370,8 @@ class OperatorRun:
                     add_note(error, f"the row that does not fit has the event time {row_time}")
                 raise
             self.engine.output_limit = outputs_of(batch)
-            for payload in cut(batch):
-                yield Result(self._key_group, phase, tag, payload)
+            for piece in cut(batch):
+                yield Result(self._key_group, phase, tag, piece)
             at = stop
 
     def _side(self, tag: OutputTag) -> RowEncoder:

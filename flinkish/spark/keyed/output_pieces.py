@@ -12,8 +12,6 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from flinkish.spark.keyed.packing import write_payload
-
 __all__ = ["FIRST_OUTPUTS", "MOST_OUTPUTS", "PIECE_BYTES", "cut", "outputs_of"]
 
 PIECE_BYTES = 8 * 1024 * 1024
@@ -28,10 +26,10 @@ def outputs_of(batch: pa.RecordBatch) -> int:
     return max(1, min(MOST_OUTPUTS, PIECE_BYTES * rows // max(1, size)))
 
 
-def cut(batch: pa.RecordBatch) -> Iterator[bytes]:
-    """The rows of a batch in payloads, each of at most PIECE_BYTES of data or of one row."""
+def cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """The rows of a batch in pieces, each of at most PIECE_BYTES of data or of one row."""
     if batch.nbytes <= PIECE_BYTES or batch.num_rows == 1:
-        yield write_payload(batch).to_pybytes()
+        yield batch
         return
     half = batch.num_rows // 2
     yield from cut(batch.slice(0, half))

@@ -328,31 +328,40 @@ def write_payload(batch: pa.RecordBatch) -> pa.Buffer:
 def read_payload(payload: Any, schema: pa.Schema) -> pa.RecordBatch:
     """Read a payload of `write_payload`, which must have this schema."""
     with pa.ipc.open_stream(payload) as reader:
-        found = reader.schema
-        if not found.equals(schema):
-            raise TypeError(
-                f"an output was written with the columns {found} and is read with {schema}; give "
-                "the OutputTag the same type where it is yielded and where it is read"
-            )
+        _check_columns(reader.schema, schema)
         return reader.read_next_batch()
+
+
+def _check_columns(found: pa.Schema, schema: pa.Schema) -> None:
+    """TypeError for rows of an output that has other columns than it is read with."""
+    if not found.equals(schema):
+        raise TypeError(
+            f"an output was written with the columns {found} and is read with {schema}; give the "
+            "OutputTag the same type where it is yielded and where it is read"
+        )
 
 
 def output_reader(
     tag: str, schema: pa.Schema, *, marks: bool = False
 ) -> Callable[[str | None, int | None, Any], pa.RecordBatch | None]:
-    """The function that makes rows of a result's tag, phase and payload; None of another output.
+    """The function that reads a result: its tag, its phase, and its rows, or these as a payload.
 
-    They have the columns of `schema`, then EVENT_TIME and PHASE, for a following operator.  With
-    ``marks`` a mark of the watermark becomes a row, too.
+    It gives the rows with the columns of `schema`, then EVENT_TIME and PHASE, for a following
+    operator; None for those of another output.  With ``marks`` a mark of the watermark becomes a
+    row, too.
     """
     timed = schema.append(pa.field(EVENT_TIME, pa.int64()))
 
-    def read(found: str | None, phase: int | None, payload: Any) -> pa.RecordBatch | None:
+    def read(found: str | None, phase: int | None, given: Any) -> pa.RecordBatch | None:
         if found == tag:
-            rows = read_payload(payload, timed)
+            if isinstance(given, pa.RecordBatch):
+                rows = given
+                _check_columns(rows.schema, timed)
+            else:
+                rows = read_payload(given, timed)
             phases = np.full(rows.num_rows, phase, np.int32)
             return rows.append_column(PHASE, pa.array(phases))
-        return mark_row(payload, schema) if marks and found == MARK_TAG else None
+        return mark_row(given, schema) if marks and found == MARK_TAG else None
 
     return read
 

@@ -1,4 +1,4 @@
-"""The rows of a keyed operator: each has a payload of some output, or measurements."""
+"""The results of a keyed operator: each has rows of some output, a mark, or measurements."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+
+from flinkish.spark.keyed.packing import write_payload
 
 __all__ = ["COUNTERS", "GAUGES", "METRICS", "REPORTS", "Result", "result_batch", "results_schema"]
 
@@ -59,15 +61,21 @@ _RESULTS = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One row of what an operator yields."""
+    """One row of what an operator yields: of an output it has the ``rows``, of a mark the bytes."""
 
     key_group: int
     phase: int | None = None
     tag: str | None = None
-    payload: bytes | None = None
+    rows: pa.RecordBatch | None = None
+    mark: bytes | None = None
     counters: dict[str, int] | None = None
     gauges: dict[str, int] | None = None
     metrics: str | None = None
+
+    @property
+    def given(self) -> pa.RecordBatch | bytes | None:
+        """The rows, or the mark."""
+        return self.mark if self.rows is None else self.rows
 
     def to_dict(self) -> dict[str, Any]:
         """The row by column names; a counter that was not touched is 0."""
@@ -76,7 +84,7 @@ class Result:
             "kg": self.key_group,
             "phase": self.phase,
             "tag": self.tag,
-            "payload": self.payload,
+            "payload": self.mark if self.rows is None else write_payload(self.rows).to_pybytes(),
             METRICS: self.metrics,
             **{name: None if counted is None else counted.get(name, 0) for name in COUNTERS},
             **{name: None if held is None else held[name] for name in (REPORTS, *GAUGES)},

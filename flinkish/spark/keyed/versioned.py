@@ -84,7 +84,7 @@ def output_runner(plan: OperatorPlan, tag: str, schema: pa.Schema, counts: Count
     def run(batches: Batches) -> Batches:
         for result in _results(plan, batches):
             counts.add(result)
-            rows = read(result.tag, result.phase, result.payload)
+            rows = read(result.tag, result.phase, result.given)
             if rows is not None:
                 yield rows
 
@@ -169,7 +169,7 @@ class _Partition:
         yield replace(counts, gauges=dict(self._held))
         if plan.has_watermark:
             said = None if progress.is_idle else watermark
-            yield Result(SETTINGS_GROUP, MARK, MARK_TAG, mark_payload(Mark(said)))
+            yield Result(SETTINGS_GROUP, MARK, MARK_TAG, mark=mark_payload(Mark(said)))
 
     def _opened(self) -> OperatorRun:
         """The operator, opened for this task, and its states compared with the checkpoint's."""

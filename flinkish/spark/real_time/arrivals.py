@@ -1,8 +1,4 @@
-"""Record batches as they come to a task, so that it can wait for them and for the time at once.
-
-Spark's writer of Arrow batches lets a batch go when the next row is there.  So each row from a
-source is followed by a copy of it, a filler, that pushes it out and is thrown away here.
-"""
+"""Record batches as they come to a task, so that it can wait for them and for the time at once."""
 
 from __future__ import annotations
 
@@ -17,12 +13,12 @@ from flinkish.common.errors import MailboxTimeoutError
 from flinkish.mailbox import MAX_PRIORITY, Mail, TaskMailbox
 from flinkish.spark.mapped_frame import Batches, MapBatches
 
-__all__ = ["FILLER", "Arrivals", "without_waiting"]
+__all__ = ["PAD", "Arrivals", "rows_of", "without_pads"]
 
-# The column that is true of a filler.
-FILLER = "__flinkish_filler"
+# The column that is null in rows, and bytes in pads, which push them to Python (`prompt`).
+PAD = "__flinkish_pad"
 
-_MOST = 8192  # batches that wait for the task, mostly of one row
+_MOST = 64  # batches that wait for the task
 
 
 class Arrivals:
@@ -78,22 +74,29 @@ class Arrivals:
         raise error
 
 
-def without_waiting(then: MapBatches | None) -> MapBatches:
-    """A function of the rows from a source, which are handed on as they come, many as one batch."""
+def rows_of(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows of a batch that has the column PAD, without it.
+
+    Pads are at its end, where they have filled it, and at its begin, after those.
+    """
+    pads = batch.column(PAD)
+    first, last = 0, len(pads)
+    if first < last and pads[last - 1].is_valid:
+        last -= 1
+    if first < last and pads[0].is_valid:
+        first += 1
+    rows = batch.slice(first, last - first)
+    if rows.column(PAD).null_count < rows.num_rows:  # batches of another size than was set
+        rows = rows.filter(pc.is_null(rows.column(PAD)))
+    return rows.drop_columns([PAD])
+
+
+def without_pads(then: MapBatches | None) -> MapBatches:
+    """A function of the rows from a source, for input that has pads."""
 
     def run(batches: Batches) -> Batches:
-        rows = _without_fillers(batches)
+        rows = (found for batch in batches if (found := rows_of(batch)).num_rows)
         yield from rows if then is None else then(rows)
 
     run.__name__ = "rows" if then is None else then.__name__  # in Spark's plans
     return run
-
-
-def _without_fillers(batches: Batches) -> Batches:
-    arrivals = Arrivals(batches)
-    while not arrivals.ended:
-        if found := arrivals.take():
-            table = pa.Table.from_batches(found)
-            rows = table.filter(pc.invert(table.column(FILLER))).drop_columns([FILLER])
-            if rows.num_rows:
-                yield from rows.combine_chunks().to_batches()

@@ -18,10 +18,7 @@ from flinkish.spark.keyed.placement import slot_of
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, MARK, OperatorPlan
 from flinkish.spark.mapped_frame import MapBatches
 
-__all__ = ["PUSHER", "real_time_packer"]
-
-# The phase of a row without a meaning, which lets Spark's writer let go of the row before it.
-PUSHER = 3
+__all__ = ["real_time_packer"]
 
 _Row = tuple[int, int, int, int, bytes | None]
 
@@ -57,7 +54,7 @@ class _PackTask:
     def hello(self) -> list[_Row]:
         """The first rows, by which every partition knows of this task."""
         hello = self._mark(Mark(MIN_TIMESTAMP, self._number, active=False))
-        return self._to_all(hello) + self._pushers()
+        return self._to_all(hello)
 
     def pack(self, pack_rows: PackRows, table: pa.Table) -> list[_Row]:
         """The payloads of a table's rows, and marks if its rows have moved the event time."""
@@ -73,7 +70,7 @@ class _PackTask:
             if self._said.get(mark.channel) != mark:
                 self._said[mark.channel] = mark
                 packed += self._to_all(self._mark(mark))
-        return packed + self._pushers() if packed else packed
+        return packed
 
     def _mark(self, mark: Mark) -> bytes:
         channel = mark.channel | (self._part + 1) << NUMBER_BITS
@@ -82,7 +79,3 @@ class _PackTask:
     def _to_all(self, payload: bytes) -> list[_Row]:
         """A mark for every partition."""
         return [(slot, MARK, self._part, 0, payload) for slot in self._slots]
-
-    def _pushers(self) -> list[_Row]:
-        """Rows that let those before them go, to every partition."""
-        return [(slot, PUSHER, self._part, 0, None) for slot in self._slots]

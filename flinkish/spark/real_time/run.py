@@ -20,8 +20,8 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from flinkish.common.errors import IllegalStateError, UnsupportedOperationError
@@ -29,15 +29,14 @@ from flinkish.spark.channels import NUMBER_BITS, Mark
 from flinkish.spark.internals import dumps, input_is_whole, loads
 from flinkish.spark.keyed.checkpoint_settings import check_settings
 from flinkish.spark.keyed.group_state import GroupState, Head, open_tables, read_head
-from flinkish.spark.keyed.marks import mark_payload, mark_row, read_mark
+from flinkish.spark.keyed.marks import MARK_TAG, mark_payload, read_mark
 from flinkish.spark.keyed.operator_run import OperatorRun
-from flinkish.spark.keyed.packing import NULL_KEY_GROUP, SETTINGS_GROUP, Batches, read_payload
+from flinkish.spark.keyed.packing import NULL_KEY_GROUP, SETTINGS_GROUP, Batches, output_reader
 from flinkish.spark.keyed.placement import group_at
-from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, MARK, PHASE, OperatorPlan
+from flinkish.spark.keyed.plan import AFTER_WATERMARK, MARK, OperatorPlan
 from flinkish.spark.keyed.result_rows import METRICS, Result
 from flinkish.spark.mapped_frame import MapBatches
-from flinkish.spark.real_time.arrivals import Arrivals
-from flinkish.spark.real_time.packing import PUSHER
+from flinkish.spark.real_time.arrivals import Arrivals, rows_of
 from flinkish.spark.real_time.upstream import source_tasks
 from flinkish.spark.tables import TableFiles
 from flinkish.spark.versions.batch import Batch, current_batch
@@ -52,9 +51,16 @@ BATCH_TIME = "__flinkish_batch_time"
 
 Count = Callable[[dict[str, int]], None]
 
+_MOST_ROWS = 4096  # of output that go to Spark together
+
 _GIVEN_UP = (
     "the input of operator {0!r} ended before its end: Spark has given this attempt of the batch "
     "up, so nothing of it counts"
+)
+_UNSEEN = (
+    "this release of Spark does not show operator {0!r} whether its input came to its end or was "
+    "cut short, so its state could be that of a part: run the query with "
+    "trigger(processingTime=...) and StateSettings(backend='store')"
 )
 _UNITED = (
     "the tasks of operator {0!r} are numbered after those of another part of the query (this is "
@@ -77,22 +83,23 @@ def real_time_runner(
         found = arrivals.take()
         if not found:
             raise IllegalStateError(_GIVEN_UP.format(plan.uid))
-        batch = current_batch(plan.state.checkpoint, found[0].column(BATCH_TIME)[0].as_py())
+        time_of_batch = rows_of(found[0]).column(BATCH_TIME)[0].as_py()
+        batch = current_batch(plan.state.checkpoint, time_of_batch)
         partitions = plan.partitions
         assert partitions is not None
         if batch.partition >= partitions:
             raise UnsupportedOperationError(_UNITED.format(plan.uid, batch.partition, partitions))
         directory = VersionDirectory(batch.checkpoint, plan.uid)
         state = load(directory, batch, partitions, plan.defined_ms, plan.uid, plan.definition[:8])
-        task = _Task(plan, batch, state, _output_of(tag, schema))
+        task = _Task(plan, batch, state, output_reader(tag, schema, marks=True))
         try:
             while True:
                 yield from task.handle(found)
                 if arrivals.ended:
                     break
                 found = arrivals.take(task.wait_ms())
-            if input_is_whole() is False:
-                raise IllegalStateError(_GIVEN_UP.format(plan.uid))
+            if not (whole := input_is_whole()):
+                raise IllegalStateError((_UNSEEN if whole is None else _GIVEN_UP).format(plan.uid))
             counts = task.commit()
             if count is not None:
                 count(counts)
@@ -105,21 +112,6 @@ def real_time_runner(
 
     run.__name__ = f"run {plan.uid}"  # in Spark's plans
     return run
-
-
-def _output_of(tag: str, schema: pa.Schema) -> Callable[[Result | Mark], Iterator[pa.RecordBatch]]:
-    """The rows of a result that is of the wanted output, or of a mark."""
-    timed = schema.append(pa.field(EVENT_TIME, pa.int64()))
-
-    def rows_of(result: Result | Mark) -> Iterator[pa.RecordBatch]:
-        if isinstance(result, Mark):
-            yield mark_row(mark_payload(result), schema)
-        elif result.tag == tag and result.payload is not None:
-            rows = read_payload(result.payload, timed)
-            phase = np.full(rows.num_rows, result.phase, np.int32)
-            yield rows.append_column(PHASE, pa.array(phase))
-
-    return rows_of
 
 
 class _Group:
@@ -151,11 +143,11 @@ class _Task:
         plan: OperatorPlan,
         batch: Batch,
         state: PartitionState,
-        rows_of: Callable[[Result | Mark], Iterator[pa.RecordBatch]],
+        read: Callable[[str | None, int | None, Any], pa.RecordBatch | None],
     ) -> None:
         self._plan = plan
         self._state = state
-        self._rows_of = rows_of
+        self._read = read
         self._operator = dumps(plan.operator)
         self._groups: dict[int, _Group] = {}
         self._tables: TableFiles | None = None
@@ -195,19 +187,25 @@ class _Task:
         """Handle the rows that came, then move the watermark and fire what is due."""
         payloads: dict[int, list[bytes]] = defaultdict(list)
         marks: list[Mark] = []
-        for batch in batches:
+        for batch in map(rows_of, batches):
             columns = [batch.column(name).to_pylist() for name in ("slot", "phase", "payload")]
             for slot, phase, payload in zip(*columns, strict=True):
                 if phase == MARK:
                     marks.append(read_mark(payload))
-                elif phase != PUSHER:
+                else:
                     payloads[group_at(slot)].append(payload)
+        made: list[pa.RecordBatch] = []
         for result in self._results(payloads, marks):
-            yield from self._rows_of(result)
+            rows = self._read(result.tag, result.phase, result.given)
+            if rows is not None:
+                made.append(rows)
+            if sum(one.num_rows for one in made) >= _MOST_ROWS:
+                yield _joined(made)
+                made = []
+        if made:
+            yield _joined(made)
 
-    def _results(
-        self, payloads: dict[int, list[bytes]], marks: list[Mark]
-    ) -> Iterator[Result | Mark]:
+    def _results(self, payloads: dict[int, list[bytes]], marks: list[Mark]) -> Iterator[Result]:
         now = _now()
         if lost := payloads.pop(NULL_KEY_GROUP, None):
             yield from self._without_key(lost)
@@ -223,7 +221,8 @@ class _Task:
             if group.is_due(watermark, now):
                 yield from self._called(group, [], now)
         if (watermark, self._progress.is_idle) != before:
-            yield Mark(None if self._progress.is_idle else watermark)
+            said = Mark(None if self._progress.is_idle else watermark)
+            yield Result(SETTINGS_GROUP, MARK, MARK_TAG, mark=mark_payload(said))
 
     def _move(self, marks: list[Mark], now: int) -> None:
         """Move the watermark (T3)."""
@@ -312,6 +311,13 @@ class _Task:
             runs.append(self._of_null_keys)
             self._of_null_keys = None
         return runs
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """The rows of some batches as one: each batch costs Spark as much as many rows."""
+    if len(batches) == 1:
+        return batches[0]
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
 
 
 def _now() -> int:

@@ -26,8 +26,9 @@ from flinkish.spark.keyed.processor import KeyGroupProcessor
 from flinkish.spark.keyed.result_rows import COUNTERS, results_schema
 from flinkish.spark.keyed.versioned import output_runner, version_runner
 from flinkish.spark.mapped_frame import MappedFrame
-from flinkish.spark.real_time.arrivals import FILLER, without_waiting
+from flinkish.spark.real_time.arrivals import without_pads
 from flinkish.spark.real_time.counts import SumOfCounts
+from flinkish.spark.real_time.prompt import as_they_come
 from flinkish.spark.real_time.run import BATCH_TIME, real_time_runner
 from flinkish.spark.session import check_session, check_versioned_session, context_of
 from flinkish.spark.versions.located import tell_checkpoints
@@ -57,7 +58,7 @@ def run_operator(
         results = results.observe(observation, *sums_of_counts(None))
         return OperatorResults(results, plan.uid, name, observation)
     if plan.real_time:
-        return RealTimeResults(plan, _as_they_come(plan, rows, second))
+        return RealTimeResults(plan, _in_real_time(plan, rows, second))
     if plan.is_versioned:
         return VersionedResults(plan, _by_batch(plan, rows, second), name)
     observed = _in_store(plan, rows, second).observe(name, *sums_of_counts(plan.max_parallelism))
@@ -92,7 +93,7 @@ def _by_batch(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None)
     return packed.repartition(plan.partitions, "slot")
 
 
-def _as_they_come(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None) -> DataFrame:
+def _in_real_time(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None) -> DataFrame:
     """The packed rows of an operator in real-time mode, with the time of their batch."""
     assert plan.partitions is not None
     spark = rows.base.sparkSession
@@ -105,17 +106,17 @@ def _as_they_come(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | N
                 "in real-time mode both inputs of an operator are sources: its tasks could not "
                 "know how many tasks of another operator come before them"
             )
-        second = _pushed(second)
-    packed = plan.strategy.packed(plan, rows if plan.chained else _pushed(rows), second)
+        second = _from_source(second)
+    packed = plan.strategy.packed(plan, rows if plan.chained else _from_source(rows), second)
     times = F.unix_millis(F.current_timestamp())
-    return packed.repartition(plan.partitions, "slot").withColumn(BATCH_TIME, times)
+    packed = packed.repartition(plan.partitions, "slot").withColumn(BATCH_TIME, times)
+    return as_they_come(packed)
 
 
-def _pushed(rows: MappedFrame) -> MappedFrame:
-    """Rows from a source, each followed by a filler that lets it go to Python at once."""
-    fillers = F.explode(F.array(F.lit(False), F.lit(True)))
+def _from_source(rows: MappedFrame) -> MappedFrame:
+    """The rows of a source, which go to Python as they come."""
     made = rows.made if rows.function is not None else rows.base.schema
-    return MappedFrame(rows.base.withColumn(FILLER, fillers), without_waiting(rows.function), made)
+    return MappedFrame(as_they_come(rows.base), without_pads(rows.function), made)
 
 
 def _in_pass(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None) -> DataFrame:

@@ -42,7 +42,7 @@ def test_one_row_more_at_the_end() -> None:
     counters = dict.fromkeys(COUNTERS, 0)
     *rows, last = counted(
         Result(-1, counters=counters | {"rows": 2, "null_keys": 2}),
-        Result(3, phase=1, tag="", payload=b"..."),
+        Result(3, phase=1, tag="", rows=batch("a")),
         Result(-2, counters=counters | {"rows": 4}, gauges=HELD, metrics='{"own": 7}'),
     )
     assert [one.to_pylist() for one in rows] == [

@@ -14,6 +14,7 @@ import pytest
 
 from flinkish.common import Types
 from flinkish.common.errors import (
+    IllegalArgumentError,
     IllegalStateError,
     IncompatibleStateError,
     UnsupportedOperationError,
@@ -26,11 +27,15 @@ from flinkish.spark.keyed.packing import pack_table, packed_rows
 from flinkish.spark.keyed.placement import group_at, slot_of
 from flinkish.spark.keyed.plan import MAIN, MARK, PHASE, OperatorPlan
 from flinkish.spark.real_time import run as real_time_run
-from flinkish.spark.real_time.arrivals import FILLER, without_waiting
-from flinkish.spark.real_time.packing import PUSHER, real_time_packer
+from flinkish.spark.real_time.arrivals import PAD, without_pads
+from flinkish.spark.real_time.packing import real_time_packer
 from flinkish.spark.real_time.run import BATCH_TIME, real_time_runner
 from flinkish.spark.real_time.upstream import source_tasks
-from flinkish.spark.real_time_settings import REAL_TIME_AT_START, configure_real_time
+from flinkish.spark.real_time_settings import (
+    REAL_TIME_AT_START,
+    buffer_timeout_ms,
+    configure_real_time,
+)
 from flinkish.spark.versions.batch import Batch
 from flinkish.state import ValueStateDescriptor
 from tests.spark.fake_spark import SCHEMA, plan
@@ -84,6 +89,16 @@ def mark(part: int, time: int) -> Mark:
     return Mark(time, 1, part + 1 << NUMBER_BITS)
 
 
+def padded(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Rows as they come to a worker: after the end of a push, and with the next one."""
+    columns = [
+        pa.concat_arrays([pa.nulls(1, one.type), one, pa.nulls(1, one.type)])
+        for one in batch.columns
+    ]
+    pads = pa.array([b"", *[None] * batch.num_rows, b"pad"], pa.binary())
+    return pa.RecordBatch.from_arrays([*columns, pads], [*batch.schema.names, PAD])
+
+
 class Live:
     """A task of an operator, whose input comes as the test says."""
 
@@ -92,6 +107,7 @@ class Live:
         self._tag = tag
         self._queue: SimpleQueue[Any] = SimpleQueue()
         self._output = real_time_runner(made, MAIN, OUT)(iter(self._queue.get, None))
+        self._rows: list[tuple[Any, ...]] = []
 
     def send(self, *sent: Mark | pa.RecordBatch) -> None:
         packed: list[Any] = []
@@ -101,19 +117,20 @@ class Live:
             else:
                 for group, payload in pack_table(self._plan, pa.Table.from_batches([one])):
                     packed.append((slot_of(group), 1, 0, 0, payload))
-        for row in [*packed, (slot_of(0), PUSHER, 0, 0, None)]:
+        for row in packed:
             times = pa.array([self._tag], pa.int64())
-            self._queue.put(packed_rows([row]).append_column(BATCH_TIME, times))
+            self._queue.put(padded(packed_rows([row]).append_column(BATCH_TIME, times)))
 
     def next(self) -> list[tuple[Any, ...]]:
-        """The next rows that come out; marks are ("mark", time)."""
-        batch = next(self._output)
-        return [
-            ("mark", row["__flinkish_time"])
-            if row[PHASE] == MARK
-            else (row["key"], row["kind"], row["n"])
-            for row in batch.to_pylist()
-        ]
+        """The next row that comes out; marks are ("mark", time)."""
+        while not self._rows:
+            self._rows = [
+                ("mark", row["__flinkish_time"])
+                if row[PHASE] == MARK
+                else (row["key"], row["kind"], row["n"])
+                for row in next(self._output).to_pylist()
+            ]
+        return [self._rows.pop(0)]
 
     def end(self) -> list[tuple[Any, ...]]:
         """The rest, after the input has ended."""
@@ -142,40 +159,45 @@ def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None
 
 
 def test_rows_are_packed_as_they_come(tmp_path: Path) -> None:
-    """A task says hello, then each batch is rows, a mark if time has passed, and pushers."""
+    """A task says hello, then each batch is rows, and marks if time has passed."""
     made = operator(tmp_path, partitions=2)
     batches = [rows(("a", 1, 5)), rows(("a", 2, 5)), rows(("a", 3, 9), ("b", 4, 7))]
     first, *packed = real_time_packer(made, pack_table, 1)(iter(batches))
-    assert [row["phase"] for row in first.to_pylist()] == [MARK, MARK, PUSHER, PUSHER]
-    assert {read_mark(row["payload"]) for row in first.to_pylist()[:2]} == {hello(0)}
+    assert [row["phase"] for row in first.to_pylist()] == [MARK, MARK]
+    assert sorted(group_at(row["slot"]) for row in first.to_pylist()) == [0, 1]
+    assert {read_mark(row["payload"]) for row in first.to_pylist()} == {hello(0)}
     marks = []
     for batch in packed:
         found = batch.to_pylist()
-        assert [row["phase"] for row in found[-2:]] == [PUSHER, PUSHER]
-        assert sorted(group_at(row["slot"]) for row in found[-2:]) == [0, 1]
-        assert found[0]["phase"] not in (MARK, PUSHER), "rows before the mark of their time"
+        assert found[0]["phase"] != MARK, "rows before the mark of their time"
         marks.append({read_mark(row["payload"]).time for row in found if row["phase"] == MARK})
     assert marks == [{5}, set(), {9}]
 
 
-def test_fillers_are_dropped_and_rows_come_together() -> None:
-    def sent() -> Iterator[pa.RecordBatch]:
-        for n in range(100):
-            for filler in (False, True):
-                yield pa.record_batch({"n": [n], FILLER: [filler]})
+PADS = [
+    [None, None],
+    [b"", None, b"pad"],
+    [b"", None],
+    [None, b"pad"],
+    [b"pad"],
+    [b""],
+    [None, b"pad", b"", None, None],
+    [],
+]
 
-    found = list(without_waiting(None)(sent()))
-    assert [n for batch in found for n in batch.column("n").to_pylist()] == list(range(100))
-    assert all(batch.schema.names == ["n"] for batch in found)
 
-
-def test_an_error_of_the_input_is_raised_by_the_task() -> None:
-    def sent() -> Iterator[pa.RecordBatch]:
-        yield pa.record_batch({"n": [1], FILLER: [False]})
-        raise ZeroDivisionError("in the source")
-
-    with pytest.raises(ZeroDivisionError, match="in the source"):
-        list(without_waiting(lambda batches: batches)(sent()))
+@pytest.mark.parametrize("pads", PADS)
+def test_pads_are_taken_out_wherever_they_are(pads: list[bytes | None]) -> None:
+    numbers = pa.array(range(len(pads)), pa.int64())
+    batch = pa.record_batch([numbers, pa.array(pads, pa.binary())], ["n", PAD])
+    wanted = [n for n, pad in enumerate(pads) if pad is None]
+    found = list(without_pads(None)(iter([batch])))
+    assert [n for one in found for n in one.column("n").to_pylist()] == wanted
+    assert all(one.schema.names == ["n"] for one in found)
+    assert len(found) == bool(wanted), "no batch without rows"
+    chained = without_pads(lambda batches: iter([pa.Table.from_batches(list(batches))]))
+    if wanted:
+        assert next(chained(iter([batch]))).column("n").to_pylist() == wanted
 
 
 def test_timers_fire_without_input(tmp_path: Path, place: Callable[..., None]) -> None:
@@ -308,10 +330,18 @@ def session(version: str, **set_up: str) -> Any:
 
 def test_sessions_that_lack_something_are_refused() -> None:
     with pytest.raises(UnsupportedOperationError, match=r"needs Spark 4\.3, and this is 4\.1\.4"):
-        configure_real_time(session("4.1.4", **REAL_TIME_AT_START))
+        configure_real_time(session("4.1.4", **REAL_TIME_AT_START), 5)
     name = next(iter(REAL_TIME_AT_START))
     with pytest.raises(IllegalStateError, match=rf'builder\.config\("{name}", "true"\)'):
-        configure_real_time(session("4.3.0", **(REAL_TIME_AT_START | {name: "false"})))
+        configure_real_time(session("4.3.0", **(REAL_TIME_AT_START | {name: "false"})), 5)
     good = session("4.3.0", **REAL_TIME_AT_START)
-    configure_real_time(good)
-    assert good.conf.found["spark.sql.execution.arrow.maxRecordsPerBatch"] == "1"
+    with pytest.raises(IllegalArgumentError, match="buffer_timeout must be 0 or more, not -1"):
+        configure_real_time(good, -1)
+    configure_real_time(good, "20 milliseconds")
+    assert buffer_timeout_ms(good) == 20
+    limit = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    assert good.conf.found[limit] == "1", "a client of Spark Connect, without a context"
+    classic = session("4.3.0", **REAL_TIME_AT_START)
+    classic.sparkContext = object()
+    configure_real_time(classic, 5)
+    assert limit not in classic.conf.found

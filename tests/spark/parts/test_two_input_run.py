@@ -12,7 +12,7 @@ import pytest
 from flinkish._core.state.table import StateTable
 from flinkish.functions import BroadcastProcessFunction, KeyedCoProcessFunction
 from flinkish.operators.broadcast_definition import NonKeyedBroadcast
-from flinkish.spark.keyed.packing import SETTINGS_GROUP, pack_table, packer, read_payload
+from flinkish.spark.keyed.packing import SETTINGS_GROUP, pack_table, packer
 from flinkish.spark.keyed.placement import group_at
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME
 from flinkish.spark.keyed.two_inputs import TwoInputRun, pack_rows_of_input
@@ -113,8 +113,9 @@ def test_rows_without_keys(tmp_path: Path) -> None:
     run.begin(0, 0, 0)
     assert list(run.process([elements[0][1], rules[0][1]], AFTER_WATERMARK)) == []
     (result,) = run.take_outputs(AFTER_WATERMARK)
-    assert result.payload is not None
+    assert result.rows is not None
     timed = OUT.append(pa.field(EVENT_TIME, pa.int64()))
-    assert read_payload(result.payload, timed).column("n").to_pylist() == [9, 4, 5]
+    assert result.rows.schema == timed
+    assert result.rows.column("n").to_pylist() == [9, 4, 5]
     assert run.counts.take()["rows"] == 6
     run.close()

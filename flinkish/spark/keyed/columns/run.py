@@ -70,8 +70,8 @@ class VectorRun(OperatorRun):
             tag = self._side(self._vector.late_tag).schema
             columns = columns.select(tag.names).cast(tag)
             stamped = columns.append_column(EVENT_TIME, lost.column(EVENT_TIME))
-            for payload in cut(stamped):
-                yield Result(self._key_group, phase, self._vector.late_tag.tag_id, payload)
+            for piece in cut(stamped):
+                yield Result(self._key_group, phase, self._vector.late_tag.tag_id, piece)
         if self._window.engine.waiting >= MOST_OUTPUTS:
             yield from self.take_outputs(phase)
 
@@ -96,8 +96,8 @@ class VectorRun(OperatorRun):
         fired = self._window.take()
         for start in range(0, 0 if fired is None else len(fired), MOST_OUTPUTS):
             assert fired is not None
-            for payload in cut(self.columns_of(fired.slice(start, start + MOST_OUTPUTS))):
-                yield Result(self._key_group, phase, MAIN, payload)
+            for piece in cut(self.columns_of(fired.slice(start, start + MOST_OUTPUTS))):
+                yield Result(self._key_group, phase, MAIN, piece)
 
     def columns_of(self, fired: FiredWindows) -> pa.RecordBatch:
         """Fired windows in the columns of the output, and their times."""

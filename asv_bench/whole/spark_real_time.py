@@ -1,0 +1,266 @@
+"""Real-time mode: how long a row takes from a topic through a keyed operator to a topic.
+
+    bash ci/bench.sh spark_real_time                    # at 1,000 rows/s
+    bash ci/bench.sh spark_real_time --rate 100000 --every 100
+    bash ci/bench.sh spark_real_time --backlog 10000000 --every 1000    # rows/s of rows that wait
+
+A broker on loopback, a process that sends, the query, and this process, which reads the results.  A
+row counts for its key and moves a timer; one in ``--every`` of a key gives a result.  A latency is
+from the moment before the row is sent to the moment after its result is read, by one clock.  The
+first seconds, in which the JVM compiles, do not count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import multiprocessing
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+from confluent_kafka import Consumer, Producer
+from pyspark import cloudpickle
+
+HERE = Path(__file__).absolute()
+sys.path.insert(0, str(HERE.parents[2]))
+
+from examples.realtime.broker import broker, connector_jars  # noqa: E402
+from flinkish.common import Types, WatermarkStrategy  # noqa: E402
+from flinkish.datastream.functions import KeyedProcessFunction  # noqa: E402
+from flinkish.datastream.state import ValueStateDescriptor  # noqa: E402
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+ROWS, RESULTS = "rows", "results"
+TIMER_MS = 3_600_000
+WARM_S = 15
+LONGEST_S = 600
+
+
+class Counts(KeyedProcessFunction):
+    """Counts the rows of a key and moves its timer."""
+
+    def __init__(self, every: int) -> None:
+        self.every = every
+
+    def open(self, context: Any) -> None:
+        self.count = context.get_state(ValueStateDescriptor("count", Types.LONG()))
+        self.timer = context.get_state(ValueStateDescriptor("timer", Types.LONG()))
+
+    def process_element(self, value: Any, context: Any) -> Iterator[Any]:
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        timers = context.timer_service()
+        if (before := self.timer.value()) is not None:
+            timers.delete_event_time_timer(before)
+        later = context.timestamp() + TIMER_MS
+        timers.register_event_time_timer(later)
+        self.timer.update(later)
+        if count % self.every == 0:
+            yield value.sent, count
+
+    def on_timer(self, timestamp: int, context: Any) -> Iterator[Any]:
+        yield timestamp, 0
+
+
+def job(settings: dict[str, Any]) -> None:
+    """The query, until it is killed."""
+    from pyspark.sql import SparkSession
+    from pyspark.sql import functions as F
+
+    import flinkish.spark as fs
+
+    builder = SparkSession.builder.master("local[6]").config("spark.jars", settings["jars"])
+    builder.config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", "2")
+    builder.config("spark.driver.memory", "2g")
+    for name, value in fs.REAL_TIME_AT_START.items():
+        builder.config(name, value)
+    timeout = settings["buffer_timeout"]
+    spark = fs.configure(builder.getOrCreate(), real_time=True, buffer_timeout=timeout)
+    spark.sparkContext.setLogLevel("ERROR")
+    kafka = {"kafka.bootstrap.servers": settings["broker"]}
+    rows = (
+        spark.readStream.format("kafka")
+        .options(**kafka, subscribe=ROWS, startingOffsets="earliest")
+        .load()
+        .select(
+            F.col("key").cast("string").alias("key"),
+            F.col("value").cast("string").cast("bigint").alias("sent"),
+        )
+        .withColumn("at", F.timestamp_micros("sent"))
+    )
+    counts = (
+        fs.DataStream(rows)
+        .assign_timestamps_and_watermarks(
+            WatermarkStrategy.for_monotonous_timestamps(), column="at"
+        )
+        .key_by("key")
+        .process(
+            Counts(settings["every"]),
+            schema="sent bigint, count bigint",
+            uid="counts",
+            max_parallelism=settings["groups"],
+        )
+    )
+    out = counts.to_df().select(F.concat_ws(" ", "sent", "count").alias("value"))
+    query = (
+        out.writeStream.format("kafka")
+        .options(**kafka, topic=RESULTS, checkpointLocation=settings["folder"] + "/checkpoint")
+        .option("asyncProgressTrackingEnabled", "false")
+        .outputMode("update")
+        .trigger(realTime=settings["batch"])
+        .start()
+    )
+    query.awaitTermination()
+
+
+def send(address: str, keys: int, rate: int, seconds: float, backlog: int) -> None:
+    """Send so many rows a second, or a backlog at once."""
+    linger = 0 if rate <= 10_000 and not backlog else 1
+    producer = Producer(
+        {
+            "bootstrap.servers": address,
+            "linger.ms": linger,
+            "max.in.flight": 2,  # else each row is a request, and they queue up in the broker
+            "queue.buffering.max.messages": 2_000_000,
+        }
+    )
+    names = [f"device-{number}".encode() for number in range(keys)]
+    order = np.random.default_rng(1).integers(0, keys, 1 << 20)
+    begun, sent = time.time(), 0
+    while backlog or time.time() < begun + seconds:
+        due = backlog if backlog else int((time.time() - begun) * rate)
+        while sent < due:
+            key = names[order[sent & (len(order) - 1)]]
+            value = str(time.time_ns() // 1000).encode()
+            try:
+                producer.produce(ROWS, value, key, partition=sent & 1)
+            except BufferError:
+                producer.poll(0.05)
+                continue
+            sent += 1
+        producer.poll(0)
+        if backlog:
+            break
+        time.sleep(0.0005)
+    producer.flush()
+
+
+def cpu_of(process: psutil.Process) -> float:
+    """Seconds of CPU that a process and those below it have used."""
+    used = 0.0
+    for one in [process, *process.children(recursive=True)]:
+        try:
+            times = one.cpu_times()
+            used += times.user + times.system
+        except psutil.NoSuchProcess:
+            continue
+    return used
+
+
+def latencies(consumer: Consumer, process: psutil.Process, asked: argparse.Namespace) -> None:
+    """Print how long results took after the warm-up, and the CPU of the query."""
+    found: list[float] = []
+    steady, used = math.inf, 0.0  # from when on it counts, after the query has caught up
+    while (now := time.time()) < steady + asked.seconds:
+        messages = [one for one in consumer.consume(10_000, 0.05) if one.error() is None]
+        now = time.time()
+        taken = [now * 1000 - int(one.value().split()[0]) / 1000 for one in messages]
+        if steady == math.inf and taken and min(taken) < 1000:
+            steady = now + WARM_S
+        if now < steady:
+            used = cpu_of(process)
+        else:
+            found += taken
+    used = cpu_of(process) - used
+    parts = np.percentile(found, [50, 90, 99, 99.9])
+    print(
+        f"{asked.rate:,d} rows/s: p50 {parts[0]:.1f} ms, p90 {parts[1]:.1f}, p99 {parts[2]:.1f}, "
+        f"p99.9 {parts[3]:.1f}, over {len(found):,d} results; "
+        f"{used / asked.seconds:.2f} cores used by the query",
+        flush=True,
+    )
+
+
+def throughput(consumer: Consumer, asked: argparse.Namespace) -> None:
+    """Print how fast the query takes rows that wait: from its first to its last result."""
+    rows, first = 0, 0.0
+    begin = end = 0.0
+    while rows < asked.backlog - asked.keys * asked.every:
+        for one in consumer.consume(10_000, 0.1):
+            if one.error() is None:
+                rows += asked.every
+                end = time.time()
+                if not begin and rows > asked.backlog / 5:
+                    begin, first = end, rows
+    print(f"{(rows - first) / (end - begin):,.0f} rows/s, of {asked.backlog:,d} that waited")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rate", type=int, default=1000)
+    parser.add_argument("--seconds", type=int, default=30)
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--keys", type=int, default=10_000)
+    parser.add_argument("--groups", type=int, default=16)
+    parser.add_argument("--backlog", type=int, default=0)
+    parser.add_argument("--batch", default="5 minutes")
+    parser.add_argument("--buffer-timeout", type=int, default=5, help="ms")
+    asked = parser.parse_args()
+    jars = Path.home() / ".cache" / "flinkish" / "kafka"
+    jars.mkdir(parents=True, exist_ok=True)
+    java = Path(os.environ["JAVA_HOME"]) / "bin" / "java"
+    with (
+        tempfile.TemporaryDirectory(prefix="flinkish-bench-") as folder,
+        broker(jars, Path(folder), str(java)) as address,
+    ):
+        known = {"broker": address, "jars": connector_jars(jars), "folder": folder}
+        measure(asked, vars(asked) | known)
+
+
+def measure(asked: argparse.Namespace, settings: dict[str, Any]) -> None:
+    """Send, run the query, and read its results."""
+    context = multiprocessing.get_context("spawn")
+    seconds = WARM_S + asked.seconds + LONGEST_S
+    rows = (settings["broker"], asked.keys, asked.rate, seconds, asked.backlog)
+    sender, query = (
+        context.Process(target=send, args=rows),
+        context.Process(target=job, args=(settings,)),
+    )
+    sender.start()
+    if asked.backlog:
+        sender.join()
+    query.start()
+    consumer = Consumer(
+        {
+            "bootstrap.servers": settings["broker"],
+            "group.id": "bench",
+            "auto.offset.reset": "earliest",
+            "topic.metadata.refresh.interval.ms": 500,
+            "allow.auto.create.topics": True,
+        }
+    )
+    consumer.subscribe([RESULTS])
+    try:
+        if asked.backlog:
+            throughput(consumer, asked)
+        else:
+            latencies(consumer, psutil.Process(query.pid), asked)
+    finally:
+        tree = psutil.Process(query.pid).children(recursive=True)
+        for one in [*tree, query, sender]:
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
+        consumer.close()
+
+
+if __name__ == "__main__":
+    main()

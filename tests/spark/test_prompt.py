@@ -1,0 +1,122 @@
+"""Rows that go to Python as they come: the same rows, in their order, with pads among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from flinkish.spark.mapped_frame import Batches
+from flinkish.spark.real_time.arrivals import PAD, rows_of, without_pads
+from flinkish.spark.real_time.prompt import as_they_come
+from flinkish.spark.real_time_settings import MAX_BATCH_BYTES
+from tests.waiting import until
+
+TYPES = {
+    "boolean": "true",
+    "tinyint": "-128Y",
+    "smallint": "32767S",
+    "int": "-2147483648",
+    "bigint": "9223372036854775807L",
+    "float": "float('-0.0')",
+    "double": "double('NaN')",
+    "decimal(38,10)": "1234567890123456789012345678.0123456789BD",
+    "string": "'späť \\u0000 漢'",
+    "string collate UNICODE_CI": "'Aa' collate UNICODE_CI",
+    "binary": "X'00FF'",
+    "date": "date'0001-01-01'",
+    "timestamp": "timestamp'0001-01-01 00:00:00.000001'",
+    "timestamp_ntz": "timestamp_ntz'9999-12-31 23:59:59.999999'",
+    "interval day to second": "interval '-3 04:05:06.000007' day to second",
+    "interval year to month": "interval '1-11' year to month",
+    "array<string>": "array('a', null, '')",
+    "map<string,timestamp>": "map('k', timestamp'1969-12-31 23:59:59.999999')",
+    "struct<a:date,b:array<struct<c:decimal(5,2)>>>": (
+        "named_struct('a', date'1582-10-04', 'b', array(named_struct('c', 1.25BD)))"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_values_of_each_type_are_as_before(spark: SparkSession, kind: str) -> None:
+    values = f"(1, cast({TYPES[kind]} as {kind})), (2, cast(null as {kind}))"
+    frame = spark.sql(f"select * from values {values} as t(n, `a.b``c`)")
+    rows = as_they_come(frame).where(f"{PAD} is null").drop(PAD)
+    assert [(one.name, one.dataType) for one in rows.schema] == [
+        (one.name, one.dataType) for one in frame.schema
+    ]
+    text = F.col("`a.b``c`").cast("string")
+    before, after = (one.orderBy("n").select("n", text).collect() for one in (frame, rows))
+    assert before == after
+    assert before[0][1] is not None
+
+
+def test_metadata_of_columns_stays(spark: SparkSession) -> None:
+    frame = spark.range(2).select(F.col("id").alias("n", metadata={"unit": "ms"}))
+    assert as_they_come(frame).schema["n"].metadata == {"unit": "ms"}
+
+
+def test_rows_stay_in_order_and_each_push_is_two_pads(spark: SparkSession) -> None:
+    frame = spark.range(0, 20_000, numPartitions=1)
+    found = as_they_come(frame).collect()
+    assert [row["id"] for row in found if row[PAD] is None] == list(range(20_000))
+    pads = [len(row[PAD]) for row in found if row[PAD] is not None]
+    assert pads[::2] == [MAX_BATCH_BYTES] * (len(pads) // 2)
+    assert not any(pads[1::2]), "and an empty one after it"
+    assert found[0][PAD] is None
+    assert all(after[PAD] == b"" for row, after in pairwise(found) if row[PAD])
+
+
+def test_rows_without_columns_and_partitions_without_rows(spark: SparkSession) -> None:
+    assert as_they_come(spark.range(5).select()).where(f"{PAD} is null").count() == 5
+    assert as_they_come(spark.range(0, 0, numPartitions=3)).collect() == []
+
+
+def test_pads_are_taken_out_in_python(spark: SparkSession) -> None:
+    frame = as_they_come(spark.range(1000).repartition(3))
+    frame = frame.mapInArrow(without_pads(None), "id bigint")
+    assert sorted(row.id for row in frame.collect()) == list(range(1000))
+
+
+def test_an_error_of_the_rows_is_the_querys(spark: SparkSession) -> None:
+    frame = spark.range(10).select(F.raise_error(F.lit("a bad row")).alias("x"))
+    with pytest.raises(Exception, match="a bad row"):
+        as_they_come(frame).collect()
+
+
+def pumps(spark: SparkSession) -> list[str]:
+    jvm: Any = spark._jvm
+    threads = jvm.java.lang.Thread.getAllStackTraces().keySet().toArray()
+    return [name for one in threads if (name := one.getName()) == "flinkish-pump"]
+
+
+def test_no_thread_is_left_of_a_task_that_stops_early(spark: SparkSession) -> None:
+    frame = as_they_come(spark.range(0, 50_000, numPartitions=2))
+    assert len(frame.limit(3).collect()) == 3
+    until(lambda: not pumps(spark))
+
+    def fails(batches: Batches) -> Iterator[pa.RecordBatch]:
+        next(batches)
+        raise ValueError("enough")
+
+    with pytest.raises(Exception, match="enough"):
+        frame.mapInArrow(fails, "id bigint").collect()
+    until(lambda: not pumps(spark))
+
+
+def test_the_rows_of_a_retried_task_come_once(spark: SparkSession, tmp_path: Any) -> None:
+    def once(batches: Batches) -> Batches:
+        for batch in batches:
+            if not (mark := tmp_path / "failed").exists():
+                mark.touch()
+                raise ValueError("again")
+            yield rows_of(batch)
+
+    frame = as_they_come(spark.range(0, 5000, numPartitions=2))
+    rows = frame.mapInArrow(once, "id bigint").collect()
+    assert sorted(row.id for row in rows) == list(range(5000))

@@ -41,7 +41,7 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 ROWS, RESULTS = "rows", "results"
 TIMER_MS = 3_600_000
-WARM_S = 15
+WARM_S = 40
 LONGEST_S = 600
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -89,6 +92,16 @@ def test_an_error_of_the_rows_is_the_querys(spark: SparkSession) -> None:
         as_they_come(frame).collect()
 
 
+def test_a_row_comes_before_the_next_one_is_there(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    """R.7: else Spark's writer keeps it until then."""
+    command = [sys.executable, str(Path(__file__).with_name("prompt_program.py")), str(tmp_path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.splitlines()[-1] == "[1, 2]"
+
+
 def pumps(spark: SparkSession) -> list[str]:
     jvm: Any = spark._jvm
     threads = jvm.java.lang.Thread.getAllStackTraces().keySet().toArray()
@@ -109,7 +122,7 @@ def test_no_thread_is_left_of_a_task_that_stops_early(spark: SparkSession) -> No
     until(lambda: not pumps(spark))
 
 
-def test_the_rows_of_a_retried_task_come_once(spark: SparkSession, tmp_path: Any) -> None:
+def test_the_rows_of_a_retried_task_come_once(spark: SparkSession, tmp_path: Path) -> None:
     def once(batches: Batches) -> Batches:
         for batch in batches:
             if not (mark := tmp_path / "failed").exists():

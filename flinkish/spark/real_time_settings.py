@@ -44,12 +44,15 @@ REAL_TIME_SETTINGS = {
     # Spark lists no operator of Python's among those that it lets run in this mode.
     "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(MAX_BATCH_BYTES),
-    # Less than that, or the end of a batch would wait for the next one.
-    "spark.sql.execution.pandas.udf.buffer.size": "256",
+    # Small writes go together; a pad is larger than the buffer, so nothing before it stays there.
+    "spark.sql.execution.pandas.udf.buffer.size": "4096",
 }
 
-# On Spark Connect each row is a batch.
-_ON_CONNECT = {"spark.sql.execution.arrow.maxRecordsPerBatch": "1"}
+# On Spark Connect each row is a batch, and there are no pads.
+_ON_CONNECT = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
+    "spark.sql.execution.pandas.udf.buffer.size": "256",
+}
 
 
 def configure_real_time(spark: SparkSession, buffer_timeout: DurationLike) -> None:

@@ -34,7 +34,7 @@ from tests.spark.long.kafka.real_time import KEYS, MONOTONOUS, STEP_MS, kafka, s
 
 NUMBERS = 140
 WINDOW_MS = 20 * STEP_MS
-LONGEST_S = 120
+LONGEST_S = 400
 ODD = OutputTag("odd", Types.ROW_NAMED(["key", "n"], [Types.STRING(), Types.LONG()]))
 LIMITS = MapStateDescriptor("limits", Types.STRING(), Types.LONG())
 OUT = "key string, a bigint, b bigint"

@@ -38,6 +38,7 @@ def united(rows: Sequence[StreamRows]) -> StreamRows:
             "some of these streams have event time and some have none: call "
             "assign_timestamps_and_watermarks on all of them, or after union"
         )
+    plans = merged_plans(rows)
     marked = any(one.marked for one in rows)
     # Rows without event time are among others as those are that an operator made of such.
     chained = mixed or any(one.chained for one in rows)
@@ -64,7 +65,7 @@ def united(rows: Sequence[StreamRows]) -> StreamRows:
         partition=None,
         watermark_lost=any(one.watermark_lost for one in rows),
         paths={path: details for one in rows for path, details in one.paths.items()},
-        plans=merged_plans(rows),
+        plans=plans,
     )
 
 

@@ -16,15 +16,27 @@ __all__ = ["SLOT", "Dealt", "InTurn", "ToAll"]
 SLOT = "__flinkish_slot"
 
 
-class Dealt(MapFunction):
+class _Places:
+    """Keeps where the elements go that the last function of a chain gives."""
+
+    def __init__(self) -> None:
+        self._slots: list[int] = []
+
+    def take(self) -> list[int]:
+        """The slots of the elements since the last call."""
+        slots, self._slots = self._slots, []
+        return slots
+
+
+class Dealt(_Places, MapFunction):
     """The last function of a chain: lets each element pass, and keeps where it goes."""
 
     def __init__(self, partitioner: Any, key_selector: Any, partitions: int) -> None:
+        super().__init__()
         self._functions = partitioner, key_selector
         self._partition = getattr(partitioner, "partition", partitioner)
         self._key_of = getattr(key_selector, "get_key", key_selector)
         self._partitions = partitions
-        self._slots: list[int] = []
         self.__name__ = getattr(partitioner, "__name__", type(partitioner).__name__)
 
     def open(self, runtime_context: Any) -> None:
@@ -52,29 +64,19 @@ class Dealt(MapFunction):
         self._slots.append(slot_of(index(place)))
         return value
 
-    def take(self) -> list[int]:
-        """The slots of the elements since the last call."""
-        slots, self._slots = self._slots, []
-        return slots
 
-
-class ToAll(FlatMapFunction):
+class ToAll(_Places, FlatMapFunction):
     """The last function of a chain: a copy of each element for each task."""
 
     def __init__(self, partitions: int) -> None:
+        super().__init__()
         self._all = [slot_of(place) for place in range(partitions)]
-        self._slots: list[int] = []
 
     def flat_map(self, value: Any) -> Iterator[Any]:
         """The element, as often as there are tasks."""
         for slot in self._all:
             self._slots.append(slot)  # of the copies that were taken, for `take`
             yield value
-
-    def take(self) -> list[int]:
-        """The slots of the copies since the last call."""
-        slots, self._slots = self._slots, []
-        return slots
 
 
 class InTurn(Partitioner):

@@ -195,13 +195,16 @@ class _Task:
                 else:
                     payloads[group_at(slot)].append(payload)
         made: list[pa.RecordBatch] = []
+        count = 0
         for result in self._results(payloads, marks):
             rows = self._read(result.tag, result.phase, result.given)
-            if rows is not None:
-                made.append(rows)
-            if sum(one.num_rows for one in made) >= _MOST_ROWS:
+            if rows is None:
+                continue
+            made.append(rows)
+            count += rows.num_rows
+            if count >= _MOST_ROWS:
                 yield _joined(made)
-                made = []
+                made, count = [], 0
         if made:
             yield _joined(made)
 

@@ -1,5 +1,6 @@
 """What every test gets: reproducible chance, and a check that it left no thread behind."""
 
+import gc
 import os
 import random
 import signal
@@ -46,6 +47,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 HERE = Path(__file__).resolve().parent
 LONG = (HERE / "stress", HERE / "spark" / "long")
 
+FDS = Path("/proc/self/fd")
+MOST_LEFT = 16  # descriptors after a test; some are of libraries that it was the first to use
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="also the tests that take minutes")
@@ -79,6 +83,25 @@ def rng(request: pytest.FixtureRequest) -> numpy.random.Generator:
 @pytest.fixture(autouse=True)
 def _same_chance(request: pytest.FixtureRequest) -> None:
     random.seed(request.node.nodeid)
+
+
+@pytest.fixture(autouse=True)
+def _few_descriptors_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test that leaves many descriptors open: with 1024 of them py4j's `select` fails.
+
+    A Spark session and its sockets live longer than a test.
+    """
+    if not FDS.is_dir() or request.node.get_closest_marker("spark") is not None:
+        yield
+        return
+    before = len(list(FDS.iterdir()))
+    yield
+    left = len(list(FDS.iterdir())) - before
+    if left > MOST_LEFT:
+        gc.collect()
+        left = len(list(FDS.iterdir())) - before
+    if left > MOST_LEFT:
+        pytest.fail(f"the test left {left} descriptors open", pytrace=False)
 
 
 @pytest.fixture(autouse=True)

@@ -9,16 +9,24 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from flinkish.spark.tables import PrivateTable, TableFiles, new_nonce
+from flinkish.spark.tables import PrivateTable, TableFiles, new_nonce, private
 from flinkish.spark.tables.root import Root, boot_id, open_own, open_root
 from tests.processes import python_path
 from tests.spark.patience import until
+
+
+@pytest.fixture(autouse=True)
+def _let_go() -> Iterator[None]:
+    """Discard the tables that a test still holds at its end."""
+    yield
+    for table in list(private._held):
+        table.discard()
 
 
 @pytest.fixture

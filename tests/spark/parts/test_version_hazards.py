@@ -213,6 +213,9 @@ class Keys:
             if values:
                 state.commit(0)
             return found
+        except StateError:
+            group.abandon()
+            raise
         finally:
             state.abandon()
 

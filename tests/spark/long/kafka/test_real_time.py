@@ -17,9 +17,10 @@ from typing import Any
 
 from examples.realtime.broker import broker, connector_jars
 from tests.spark.long.kafka.real_time import KEYS, LATER_MS, STEP_MS
+from tests.spark.patience import until
 
 PROGRAM = Path(__file__).with_name("real_time.py")
-KILLS = int(os.environ.get("FLINKISH_KILLS", "6"))
+KILLS = int(os.environ.get("FLINKISH_KILLS", "4"))
 STEP = 70
 LONGEST_S = 180
 
@@ -93,15 +94,16 @@ def workers_of(session: int) -> list[int]:
     return [int(pid) for pid, parent, _ in found if parent in daemons]
 
 
+def batches_in(checkpoint: Path, log: str = "commits") -> set[str]:
+    """The numbers of the batches in a log of Spark's."""
+    return {path.name for path in (checkpoint / log).glob("[0-9]*")}
+
+
 def between_the_logs(checkpoint: Path) -> None:
     """Wait until a batch is in the offset log and not in the commit log."""
     end = time.monotonic() + LONGEST_S
     while time.monotonic() < end:
-        offsets, commits = (
-            {path.name for path in (checkpoint / log).glob("[0-9]*")}
-            for log in ("offsets", "commits")
-        )
-        if offsets - commits:
+        if batches_in(checkpoint, "offsets") - batches_in(checkpoint):
             return
 
 
@@ -120,18 +122,26 @@ def test_state_is_exact_after_kills(environment: dict[str, str], tmp_path: Path)
         with started(settings, log, environment, "client") as process:
             client = Client(process)
             written = client("send", 0, STEP)
+            checkpoint = tmp_path / "checkpoint"
+
+            def ended_more(batches: int) -> bool:
+                return len(batches_in(checkpoint) - ended) >= batches
+
             for kill in range(KILLS):
+                ended = batches_in(checkpoint)
                 with started(settings, log, environment, "run") as running:
-                    time.sleep(chance.uniform(11, 19))
+                    until(lambda: ended_more(1) or running.poll() is not None)
                     assert running.poll() is None, log.read_text()[-3000:]
                     written = client("send", written, written + STEP)
                     if kill % 3 == 0:
-                        between_the_logs(tmp_path / "checkpoint")
+                        between_the_logs(checkpoint)
                     else:
                         time.sleep(chance.uniform(0, 6))
                     if kill % 3 == 1 and (workers := workers_of(running.pid)):
+                        ended = batches_in(checkpoint)
                         os.kill(chance.choice(workers), signal.SIGKILL)
-                        running.wait(LONGEST_S)
+                        # Between two batches a worker has no task, and the query goes on.
+                        until(lambda: running.poll() is not None or ended_more(2))
             with started(settings, log, environment, "run") as running:
                 wanted = expected(written)
                 end = time.monotonic() + LONGEST_S

@@ -40,7 +40,8 @@ def found(
             text=True,
             timeout=3 * LONGEST_S,
         )
-    assert done.returncode == 0, done.stderr[-3000:]
+    traceback = done.stderr.rfind("Traceback (most recent call")
+    assert done.returncode == 0, done.stderr[traceback:][:6000]
     results: dict[str, list[Any]] = json.loads(done.stdout.splitlines()[-1])
     return results
 

@@ -166,12 +166,18 @@ def cpu_of(process: psutil.Process) -> float:
     return used
 
 
+def arrived(consumer: Consumer) -> list[Any]:
+    """The messages that are there, after a wait for the first of them."""
+    first = consumer.poll(0.05)
+    return [] if first is None else [first, *consumer.consume(10_000, 0)]
+
+
 def latencies(consumer: Consumer, process: psutil.Process, asked: argparse.Namespace) -> None:
     """Print how long results took after the warm-up, and the CPU of the query."""
     found: list[float] = []
     steady, used = math.inf, 0.0  # from when on it counts, after the query has caught up
     while (now := time.time()) < steady + asked.seconds:
-        messages = [one for one in consumer.consume(10_000, 0.05) if one.error() is None]
+        messages = [one for one in arrived(consumer) if one.error() is None]
         now = time.time()
         taken = [now * 1000 - int(one.value().split()[0]) / 1000 for one in messages]
         if steady == math.inf and taken and min(taken) < 1000:

@@ -36,8 +36,9 @@ REAL_TIME_AT_START = {
     "spark.python.unix.domain.socket.enabled": "true",
 }
 
-# So much of rows may go to Python at once, and what pushes them is as large (`prompt`).
-MAX_BATCH_BYTES = 16 * 1024
+# So much of rows may go to Python at once, and what pushes them is as large (`prompt`).  A socket
+# holds some 200 KiB: what a busy worker has not read waits in the JVM, where it can go together.
+MAX_BATCH_BYTES = 64 * 1024
 
 # What `configure` sets.
 REAL_TIME_SETTINGS = {

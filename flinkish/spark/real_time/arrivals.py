@@ -13,7 +13,7 @@ from flinkish.common.errors import MailboxTimeoutError
 from flinkish.mailbox import MAX_PRIORITY, Mail, TaskMailbox
 from flinkish.spark.mapped_frame import Batches, MapBatches
 
-__all__ = ["PAD", "Arrivals", "rows_of", "without_pads"]
+__all__ = ["PAD", "Arrivals", "joined", "rows_of", "without_pads"]
 
 # The column that is null in rows, and bytes in pads, which push them to Python (`prompt`).
 PAD = "__flinkish_pad"
@@ -92,11 +92,29 @@ def rows_of(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def without_pads(then: MapBatches | None) -> MapBatches:
-    """A function of the rows from a source, for input that has pads."""
+    """A function of the rows from a source, for input that has pads.
+
+    Rows that have come while the task was busy go together: a batch costs as much as many rows, so
+    a task that falls behind has less to do for each.
+    """
 
     def run(batches: Batches) -> Batches:
-        rows = (found for batch in batches if (found := rows_of(batch)).num_rows)
+        rows = _arrived(Arrivals(batches))
         yield from rows if then is None else then(rows)
 
     run.__name__ = "rows" if then is None else then.__name__  # in Spark's plans
     return run
+
+
+def _arrived(arrivals: Arrivals) -> Batches:
+    while not arrivals.ended:
+        found = [rows for batch in arrivals.take() if (rows := rows_of(batch)).num_rows]
+        if found:
+            yield joined(found)
+
+
+def joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """The rows of some batches, at least one, as one."""
+    if len(batches) == 1:
+        return batches[0]
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]

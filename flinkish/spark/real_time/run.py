@@ -36,7 +36,7 @@ from flinkish.spark.keyed.placement import group_at
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, MARK, OperatorPlan
 from flinkish.spark.keyed.result_rows import METRICS, Result
 from flinkish.spark.mapped_frame import MapBatches
-from flinkish.spark.real_time.arrivals import Arrivals, rows_of
+from flinkish.spark.real_time.arrivals import Arrivals, joined, rows_of
 from flinkish.spark.real_time.upstream import source_tasks
 from flinkish.spark.tables import TableFiles
 from flinkish.spark.versions.batch import Batch, current_batch
@@ -203,10 +203,10 @@ class _Task:
             made.append(rows)
             count += rows.num_rows
             if count >= _MOST_ROWS:
-                yield _joined(made)
+                yield joined(made)
                 made, count = [], 0
         if made:
-            yield _joined(made)
+            yield joined(made)
 
     def _results(self, payloads: dict[int, list[bytes]], marks: list[Mark]) -> Iterator[Result]:
         now = _now()
@@ -314,13 +314,6 @@ class _Task:
             runs.append(self._of_null_keys)
             self._of_null_keys = None
         return runs
-
-
-def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """The rows of some batches as one: each batch costs Spark as much as many rows."""
-    if len(batches) == 1:
-        return batches[0]
-    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
 
 
 def _now() -> int:

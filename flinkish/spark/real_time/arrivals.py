@@ -95,7 +95,7 @@ def without_pads(then: MapBatches | None) -> MapBatches:
     """A function of the rows from a source, for input that has pads.
 
     Rows that have come while the task was busy go together: a batch costs as much as many rows, so
-    a task that falls behind has less to do for each.
+    a task that is late has less to do for each.
     """
 
     def run(batches: Batches) -> Batches:

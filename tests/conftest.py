@@ -1,4 +1,4 @@
-"""What every test gets: reproducible chance, and a check that it left no thread behind."""
+"""What every test gets: reproducible chance, and checks that it left no threads or files open."""
 
 import gc
 import os
@@ -94,13 +94,11 @@ def _few_descriptors_left(request: pytest.FixtureRequest) -> Iterator[None]:
     if not FDS.is_dir() or request.node.get_closest_marker("spark") is not None:
         yield
         return
-    before = len(list(FDS.iterdir()))
+    before = len(os.listdir(FDS))
     yield
-    left = len(list(FDS.iterdir())) - before
-    if left > MOST_LEFT:
+    if len(os.listdir(FDS)) - before > MOST_LEFT:
         gc.collect()
-        left = len(list(FDS.iterdir())) - before
-    if left > MOST_LEFT:
+    if (left := len(os.listdir(FDS)) - before) > MOST_LEFT:
         pytest.fail(f"the test left {left} descriptors open", pytrace=False)
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from flinkish.common.notes import add_note, shortened
 from flinkish.common.typeinfo import TypeInformation
+from flinkish.spark.batches import joined
 from flinkish.spark.calls.answers import COUNTS, ERROR, ERROR_TYPE, Answer, Counts, Failure
 from flinkish.spark.calls.stamps import Stamped
 from flinkish.spark.encoders import RowEncoder, struct_columns
@@ -66,11 +67,7 @@ class AnswerEncoder:
             parts = [*self._parts(values[:-1]), self._count(counts)]
         else:
             parts = self._parts(values)
-        if len(parts) == 1:
-            return parts[0]
-        if not parts:
-            return pa.RecordBatch.from_pylist([], self._columns)
-        return pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
+        return joined(parts) if parts else pa.RecordBatch.from_pylist([], self._columns)
 
     def counted(self) -> dict[str, int]:
         """The counts so far, of those in COUNTERS that show here; from any thread."""

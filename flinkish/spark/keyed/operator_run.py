@@ -24,6 +24,7 @@ from flinkish.operators.definition import EnginePlace, KeyedDefinition
 from flinkish.operators.key_columns import rows_of_column
 from flinkish.operators.opened import OpenedFunctions
 from flinkish.operators.runtime_context import KeyedRuntimeContext
+from flinkish.spark.batches import joined
 from flinkish.spark.encoders import RowEncoder
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.keyed.output_pieces import FIRST_OUTPUTS, cut, outputs_of
@@ -252,7 +253,7 @@ class OperatorRun:
             found = list(batches)
             if not found:
                 return
-            rows = pa.Table.from_batches(found).combine_chunks().to_batches()[0]
+            rows = joined(found)
             del found
             times = element_times(rows)
             batches = iter([rows.take(pa.array(np.argsort(times, kind="stable")))])

@@ -23,6 +23,7 @@ from flinkish._core.values.values import pack_key
 from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.operators.broadcast_definition import Broadcast, KeyedBroadcast
 from flinkish.operators.key_columns import rows_of_column
+from flinkish.spark.batches import joined
 from flinkish.spark.elements import ElementReader
 from flinkish.spark.internals import spark_schema
 from flinkish.spark.keyed.operator_run import BLOCK, OperatorRun
@@ -188,7 +189,7 @@ class TwoInputRun(OperatorRun):
         found = []
         for number, (plan, own) in enumerate(zip(self._inputs, batches, strict=True), 1):
             if own:
-                rows = pa.Table.from_batches(own).combine_chunks().to_batches()[0]
+                rows = joined(own)
                 times = _times(plan, rows)
                 if self._plan.timestamp_order:
                     order = np.argsort(times, kind="stable")

@@ -11,9 +11,10 @@ import pyarrow.compute as pc
 
 from flinkish.common.errors import MailboxTimeoutError
 from flinkish.mailbox import MAX_PRIORITY, Mail, TaskMailbox
+from flinkish.spark.batches import joined
 from flinkish.spark.mapped_frame import Batches, MapBatches
 
-__all__ = ["PAD", "Arrivals", "joined", "rows_of", "without_pads"]
+__all__ = ["PAD", "Arrivals", "rows_of", "without_pads"]
 
 # The column that is null in rows, and bytes in pads, which push them to Python (`prompt`).
 PAD = "__flinkish_pad"
@@ -111,10 +112,3 @@ def _arrived(arrivals: Arrivals) -> Batches:
         found = [rows for batch in arrivals.take() if (rows := rows_of(batch)).num_rows]
         if found:
             yield joined(found)
-
-
-def joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """The rows of some batches, at least one, as one."""
-    if len(batches) == 1:
-        return batches[0]
-    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]

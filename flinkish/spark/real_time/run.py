@@ -25,6 +25,7 @@ from typing import Any
 import pyarrow as pa
 
 from flinkish.common.errors import IllegalStateError, UnsupportedOperationError
+from flinkish.spark.batches import joined
 from flinkish.spark.channels import NUMBER_BITS, Mark
 from flinkish.spark.internals import dumps, input_is_whole, loads
 from flinkish.spark.keyed.checkpoint_settings import check_settings
@@ -36,7 +37,7 @@ from flinkish.spark.keyed.placement import group_at
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, MARK, OperatorPlan
 from flinkish.spark.keyed.result_rows import METRICS, Result
 from flinkish.spark.mapped_frame import MapBatches
-from flinkish.spark.real_time.arrivals import Arrivals, joined, rows_of
+from flinkish.spark.real_time.arrivals import Arrivals, rows_of
 from flinkish.spark.real_time.upstream import source_tasks
 from flinkish.spark.tables import TableFiles
 from flinkish.spark.versions.batch import Batch, current_batch

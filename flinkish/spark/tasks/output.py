@@ -19,6 +19,7 @@ from flinkish.common.elements import StreamElement, StreamRecord
 from flinkish.common.errors import IllegalArgumentError
 from flinkish.common.futures import complete, shared_future
 from flinkish.common.output_tag import OutputTag
+from flinkish.spark.batches import joined
 from flinkish.spark.encoders import Encoder
 
 __all__ = ["TaskOutput"]
@@ -154,9 +155,7 @@ class TaskOutput:
         waiting, self._waiting = self._waiting, []
         self._rows = self._bytes = 0
         self._since, self._age = self._clock(), AGE_MS
-        if len(waiting) == 1:
-            return waiting[0]
-        return pa.Table.from_batches(waiting).combine_chunks().to_batches()[0]
+        return joined(waiting)
 
     def _ask(self) -> None:
         if not self._asked:

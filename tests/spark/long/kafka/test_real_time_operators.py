@@ -40,8 +40,7 @@ def found(
             text=True,
             timeout=3 * LONGEST_S,
         )
-    traceback = done.stderr.rfind("Traceback (most recent call")
-    assert done.returncode == 0, done.stderr[traceback:][:6000]
+    assert done.returncode == 0, done.stderr.rpartition("Traceback (most recent call")[2][:6000]
     results: dict[str, list[Any]] = json.loads(done.stdout.splitlines()[-1])
     return results
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import math
 import multiprocessing
-import os
 import sys
 import tempfile
 import time
@@ -221,14 +220,11 @@ def main() -> None:
     parser.add_argument("--batch", default="5 minutes")
     parser.add_argument("--buffer-timeout", type=int, default=5, help="ms")
     asked = parser.parse_args()
-    jars = Path.home() / ".cache" / "flinkish" / "kafka"
-    jars.mkdir(parents=True, exist_ok=True)
-    java = Path(os.environ["JAVA_HOME"]) / "bin" / "java"
     with (
         tempfile.TemporaryDirectory(prefix="flinkish-bench-") as folder,
-        broker(jars, Path(folder), str(java)) as address,
+        broker(Path(folder), (ROWS, RESULTS)) as address,
     ):
-        known = {"broker": address, "jars": connector_jars(jars), "folder": folder}
+        known = {"broker": address, "jars": connector_jars(), "folder": folder}
         measure(asked, vars(asked) | known)
 
 
@@ -250,8 +246,6 @@ def measure(asked: argparse.Namespace, settings: dict[str, Any]) -> None:
             "bootstrap.servers": settings["broker"],
             "group.id": "bench",
             "auto.offset.reset": "earliest",
-            "topic.metadata.refresh.interval.ms": 500,
-            "allow.auto.create.topics": True,
         }
     )
     consumer.subscribe([RESULTS])

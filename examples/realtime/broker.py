@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
+from confluent_kafka.admin import AdminClient, NewTopic
 
 CENTRAL = "https://repo.maven.apache.org/maven2"
 KAFKA = "3.9.1"
@@ -46,13 +48,16 @@ CONNECTOR = [
     "org/apache/spark/spark-token-provider-kafka-0-10_2.13/{0}/"
     "spark-token-provider-kafka-0-10_2.13-{0}.jar",
 ]
+JARS = Path.home() / ".cache" / "flinkish" / "kafka"
 PATIENCE_S = 60
+PARTITIONS = 2
 
 
-def fetched(path: str, folder: Path) -> Path:
-    """A file of Maven Central, fetched into a folder unless it is there."""
-    place = folder / path.rpartition("/")[2]
+def fetched(path: str) -> Path:
+    """A file of Maven Central, fetched unless an earlier run has fetched it."""
+    place = JARS / path.rpartition("/")[2]
     if not place.exists():
+        JARS.mkdir(parents=True, exist_ok=True)
         with urllib.request.urlopen(f"{CENTRAL}/{path}", timeout=PATIENCE_S) as found:
             part = place.with_suffix(".part")
             part.write_bytes(found.read())
@@ -60,17 +65,17 @@ def fetched(path: str, folder: Path) -> Path:
     return place
 
 
-def connector_jars(folder: Path) -> str:
+def connector_jars() -> str:
     """Spark's Kafka connector, as the setting ``spark.jars`` takes it."""
     for version in CONNECTORS:
         try:
-            jars = [fetched(path.format(version), folder) for path in CONNECTOR]
+            jars = [fetched(path.format(version)) for path in CONNECTOR]
         except urllib.error.HTTPError as error:
             if error.code != 404 or version == CONNECTORS[-1]:
                 raise
         else:
             break
-    return ",".join(str(jar) for jar in [*jars, *(fetched(path, folder) for path in CLIENTS)])
+    return ",".join(str(jar) for jar in [*jars, *(fetched(path) for path in CLIENTS)])
 
 
 def _free_port() -> int:
@@ -80,9 +85,14 @@ def _free_port() -> int:
 
 
 @contextmanager
-def broker(jars: Path, folder: Path, java: str) -> Iterator[str]:
-    """A broker whose topics have two partitions and are made when they are first asked for."""
-    own = [str(fetched(path, jars)) for path in BROKER]
+def broker(folder: Path, topics: Iterable[str]) -> Iterator[str]:
+    """A broker that has these topics, of two partitions each, and no others.
+
+    A producer that makes its topic itself may write out of order: if the broker does not know the
+    partition yet, it refuses the producer's first records and takes the next ones, and refuses the
+    first ones for ever after, since their sequence numbers are then too low.
+    """
+    own = [str(fetched(path)) for path in BROKER]
     classes = ":".join([*own, f"{Path(pyspark.__file__).parent}/jars/*"])
     port, control = _free_port(), _free_port()
     address = f"127.0.0.1:{port}"
@@ -98,11 +108,12 @@ def broker(jars: Path, folder: Path, java: str) -> Iterator[str]:
         "offsets.topic.replication.factor": "1",
         "transaction.state.log.replication.factor": "1",
         "transaction.state.log.min.isr": "1",
-        "num.partitions": "2",
+        "auto.create.topics.enable": "false",
     }
     properties = folder / "server.properties"
     properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-    command = [java, "-Xmx512m", "-cp", classes]
+    java = Path(os.environ["JAVA_HOME"]) / "bin" / "java"
+    command = [str(java), "-Xmx512m", "-cp", classes]
     cluster = ["-t", "MkU3OEVBNTcwNTJENDM2Qk", "-c", str(properties)]
     subprocess.run(
         [*command, "kafka.tools.StorageTool", "format", *cluster], check=True, capture_output=True
@@ -113,11 +124,19 @@ def broker(jars: Path, folder: Path, java: str) -> Iterator[str]:
     )
     try:
         _wait_for(port, server, folder / "log")
+        _make(topics, address)
         yield address
     finally:
         server.kill()
         server.wait()
         log.close()
+
+
+def _make(topics: Iterable[str], address: str) -> None:
+    admin = AdminClient({"bootstrap.servers": address})
+    asked = [NewTopic(topic, PARTITIONS, 1) for topic in topics]
+    for made in admin.create_topics(asked, request_timeout=PATIENCE_S).values():
+        made.result()
 
 
 def _wait_for(port: int, server: subprocess.Popen[bytes], log: Path) -> None:

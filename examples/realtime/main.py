@@ -100,7 +100,6 @@ class Results:
                 "group.id": "demonstration",
                 "auto.offset.reset": "earliest",
                 "fetch.wait.max.ms": 5,
-                "allow.auto.create.topics": True,
             }
         )
         self._consumer.subscribe(["results"])
@@ -179,14 +178,11 @@ def main(given: list[str] | None = None) -> int:
     out = asked.out.resolve()
     shutil.rmtree(out / "run", ignore_errors=True)
     (out / "run").mkdir(parents=True)
-    jars = Path.home() / ".cache" / "flinkish" / "kafka"
-    jars.mkdir(parents=True, exist_ok=True)
-    java = Path(os.environ["JAVA_HOME"]) / "bin" / "java"
     console.print("starting a broker of Kafka on loopback …")
-    with broker(jars, out / "run", str(java)) as address:
+    with broker(out / "run", ("signals", "results")) as address:
         known = {
             "broker": address,
-            "jars": connector_jars(jars),
+            "jars": connector_jars(),
             "folder": str(out / "run"),
             "silence_ms": SILENCE_MS,
             "batch": asked.batch,

@@ -14,15 +14,15 @@ MODULE = "org/apache/spark/spark-avro_2.13/{0}/spark-avro_2.13-{0}.jar"
 LONGEST_S = 300
 
 
-def avro_jar(folder: Path) -> Path:
+def avro_jar() -> Path:
     """Spark's Avro of the installed release, or of the last one that is on Maven Central."""
     for version in CONNECTORS[:-1]:
         try:
-            return fetched(MODULE.format(version), folder)
+            return fetched(MODULE.format(version))
         except urllib.error.HTTPError as error:
             if error.code != 404:
                 raise
-    return fetched(MODULE.format(CONNECTORS[-1]), folder)
+    return fetched(MODULE.format(CONNECTORS[-1]))
 
 
 def run(environment: dict[str, str], folder: Path, jars: str) -> str:
@@ -39,9 +39,7 @@ def run(environment: dict[str, str], folder: Path, jars: str) -> str:
 
 
 def test_each_type_comes_back(environment: dict[str, str], tmp_path: Path) -> None:
-    jars = Path.home() / ".cache" / "flinkish" / "kafka"
-    jars.mkdir(parents=True, exist_ok=True)
-    assert "done" in run(environment, tmp_path, str(avro_jar(jars)))
+    assert "done" in run(environment, tmp_path, str(avro_jar()))
 
 
 def test_a_session_without_the_module_is_told_of_it(

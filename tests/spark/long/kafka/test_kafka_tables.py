@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -27,13 +26,10 @@ RECORDS = {
 def test_rows_go_to_topics_and_come_back(
     environment: dict[str, str], tmp_path: Path, form: str
 ) -> None:
-    jars = Path.home() / ".cache" / "flinkish" / "kafka"
-    jars.mkdir(parents=True, exist_ok=True)
-    java = Path(environment.get("JAVA_HOME") or os.environ["JAVA_HOME"]) / "bin" / "java"
     (tmp_path / "broker").mkdir()
-    with broker(jars, tmp_path / "broker", str(java)) as address:
+    with broker(tmp_path / "broker", (f"numbers-{form}", f"copies-{form}")) as address:
         settings = tmp_path / "settings.json"
-        settings.write_text(json.dumps({"broker": address, "jars": connector_jars(jars)}))
+        settings.write_text(json.dumps({"broker": address, "jars": connector_jars()}))
         command = [sys.executable, str(PROGRAM), str(settings), form]
         done = subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=LONGEST_S

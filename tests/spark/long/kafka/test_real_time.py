@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from examples.realtime.broker import broker, connector_jars
-from tests.spark.long.kafka.real_time import KEYS, LATER_MS, STEP_MS
+from tests.spark.long.kafka.real_time import KEYS, LATER_MS, NUMBERS, RESULTS, STEP_MS
 from tests.spark.patience import until
 
 PROGRAM = Path(__file__).with_name("real_time.py")
@@ -102,22 +102,19 @@ def batches_in(checkpoint: Path, log: str = "commits") -> set[str]:
 def between_the_logs(checkpoint: Path) -> None:
     """Wait until a batch is in the offset log and not in the commit log."""
     end = time.monotonic() + LONGEST_S
-    while time.monotonic() < end:
-        if batches_in(checkpoint, "offsets") - batches_in(checkpoint):
-            return
+    while not batches_in(checkpoint, "offsets") - batches_in(checkpoint):
+        assert time.monotonic() < end, "no batch was planned"
+        time.sleep(0.001)
 
 
 def test_state_is_exact_after_kills(environment: dict[str, str], tmp_path: Path) -> None:
     """Of rows and timers each shows in state once, in Kafka at least once (R.5, R.17)."""
-    jars = Path.home() / ".cache" / "flinkish" / "kafka"
-    jars.mkdir(parents=True, exist_ok=True)
-    java = Path(environment.get("JAVA_HOME") or os.environ["JAVA_HOME"]) / "bin" / "java"
     settings = tmp_path / "settings.json"
     chance = random.Random(17)
     (tmp_path / "broker").mkdir()
     log = tmp_path / "log"
-    with broker(jars, tmp_path / "broker", str(java)) as address:
-        known = {"broker": address, "jars": connector_jars(jars), "folder": str(tmp_path)}
+    with broker(tmp_path / "broker", (NUMBERS, RESULTS)) as address:
+        known = {"broker": address, "jars": connector_jars(), "folder": str(tmp_path)}
         settings.write_text(json.dumps(known))
         with started(settings, log, environment, "client") as process:
             client = Client(process)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -14,7 +13,7 @@ import pytest
 
 from examples.realtime.broker import broker, connector_jars
 from tests.spark.long.kafka.real_time import KEYS, STEP_MS
-from tests.spark.long.kafka.real_time_operators import LONGEST_S, NUMBERS, WINDOW_MS
+from tests.spark.long.kafka.real_time_operators import LONGEST_S, NUMBERS, TOPICS, WINDOW_MS
 
 PROGRAM = Path(__file__).with_name("real_time_operators.py")
 EACH = NUMBERS // KEYS
@@ -25,12 +24,9 @@ def found(
     environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, list[Any]]:
     """The results of each query."""
-    jars = Path.home() / ".cache" / "flinkish" / "kafka"
-    jars.mkdir(parents=True, exist_ok=True)
-    java = Path(environment.get("JAVA_HOME") or os.environ["JAVA_HOME"]) / "bin" / "java"
     folder = tmp_path_factory.mktemp("operators")
-    with broker(jars, folder, str(java)) as address:
-        known = {"broker": address, "jars": connector_jars(jars), "folder": str(folder)}
+    with broker(folder, TOPICS) as address:
+        known = {"broker": address, "jars": connector_jars(), "folder": str(folder)}
         settings = folder / "settings.json"
         settings.write_text(json.dumps(known))
         done = subprocess.run(

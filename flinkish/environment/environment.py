@@ -88,13 +88,17 @@ class StreamExecutionEnvironment(Configured):
         source_name: str,
         type_info: TypeInformation | None = None,
     ) -> DataStream:
-        """The elements of a Source, with event time if the strategy has a timestamp assigner."""
+        """The elements of a Source, with event time.
+
+        That is what the strategy's timestamp assigner says, else the time that the source itself
+        knows, as Kafka of its records.  Elements of other sources have none then.
+        """
         if not isinstance(source, Source):
             raise ArgumentTypeError(
                 f"from_source takes a Source, such as a NumberSequenceSource, not {source!r}"
             )
         stream = self._source(source_name, source.input, source.get_produced_type())
-        if watermark_strategy.timestamp_assigner is None:
+        if watermark_strategy.timestamp_assigner is None and not source.knows_times:
             return stream
         return stream.assign_timestamps_and_watermarks(watermark_strategy)
 

@@ -126,11 +126,11 @@ class DataStream(Settled):
         return self.map(lambda value: tuple(value[index] for index in field_indexes), chosen)
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
-        """The stream with event time, by the strategy's timestamp assigner."""
-        if watermark_strategy.timestamp_assigner is None:
-            raise IllegalArgumentError(
-                "the strategy says no event times: give it with_timestamp_assigner(...)"
-            )
+        """The stream with event time, by the strategy's timestamp assigner.
+
+        Without one elements keep the timestamps that they have, such as those of Kafka's records;
+        the job fails with IllegalArgumentError if they have none.
+        """
 
         def build(stream: Any) -> Any:
             return stream.assign_timestamps_and_watermarks(watermark_strategy)

@@ -72,7 +72,7 @@ def test_columns(frame: DataFrame) -> None:
         DataStream(frame).assign_timestamps_and_watermarks(STRATEGY, column="when")
     with pytest.raises(TimestampError, match=r"'n' is of type int; .* cast it"):
         DataStream(frame).assign_timestamps_and_watermarks(STRATEGY, column="n")
-    with pytest.raises(IllegalArgumentError, match="exactly one of them"):
+    with pytest.raises(IllegalArgumentError, match="have no timestamps, and neither"):
         DataStream(frame).assign_timestamps_and_watermarks(STRATEGY)
     with pytest.raises(IllegalArgumentError, match=r"'list' of type array<int> cannot be a key"):
         DataStream(frame).key_by("list")

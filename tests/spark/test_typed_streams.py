@@ -15,7 +15,7 @@ from flinkish.common.errors import (
     TimestampError,
     UnsupportedOperationError,
 )
-from flinkish.datastream import AsyncDataStream
+from flinkish.datastream import AsyncDataStream, ProcessFunction
 from flinkish.spark import DataStream
 from flinkish.windowing import TumblingEventTimeWindows
 from tests.spark.element_functions import (
@@ -133,10 +133,27 @@ def test_process_and_its_side_output(spark: SparkSession) -> None:
         (0, [1], 0),
         (0, [3], 2000),
     ]
+    # An assigner is told the time so far; without one it stays.
+    later: Any = WatermarkStrategy.no_watermarks().with_timestamp_assigner(_Later())
+    monotonous = WatermarkStrategy.for_monotonous_timestamps()
+    for again, more in ((later, 5), (monotonous, 0)):
+        moved = split.assign_timestamps_and_watermarks(again)
+        timed = moved.process(_Timed(), Types.TUPLE([Types.LONG(), Types.LONG()]))
+        assert collected(timed) == [(time, time + more) for time in (0, 2000, 4000)]
     with pytest.raises(UnsupportedOperationError, match="this stream has none"):
         stream.map(lambda row: row).get_side_output(ODD)
     with pytest.raises(ArgumentTypeError, match="named by its OutputTag"):
         split.get_side_output("odd")  # type: ignore[arg-type]
+
+
+class _Later:
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        return record_timestamp + 5
+
+
+class _Timed(ProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        yield value[1], ctx.timestamp()
 
 
 class _Assigned:

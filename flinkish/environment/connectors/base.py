@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.environment.nodes import Act
@@ -17,6 +17,9 @@ __all__ = ["DeliveryGuarantee", "Sink", "Source"]
 
 class Source(ABC):
     """A description of where elements come from."""
+
+    knows_times: ClassVar[bool] = False
+    """Whether elements have timestamps before a strategy says any."""
 
     @abstractmethod
     def get_produced_type(self) -> TypeInformation:

@@ -91,7 +91,11 @@ class KafkaSource(Source):
 
     The session needs Spark's Kafka connector: ``spark.jars.packages`` in the configuration, or its
     jars by ``env.add_jars``.
+
+    Elements have the timestamps of their records, as in Flink, unless a strategy says others.
     """
+
+    knows_times = True
 
     def __init__(
         self,
@@ -121,7 +125,7 @@ class KafkaSource(Source):
         selections = self._schema.selections("value")
         kind = self._schema.get_produced_type()
         partition = "concat(topic, ' ', partition)"
-        return made("kafka", self._options, selections, kind, partition=partition)
+        return made("kafka", self._options, selections, kind, partition=partition, time="timestamp")
 
 
 class KafkaSourceBuilder:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pyspark.sql import functions as F
 
 from flinkish.common.typeinfo import TypeInformation, Types
+from flinkish.spark.keyed.plan import EVENT_TIME
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,6 +32,8 @@ __all__ = [
 
 # The column that names the partition of a source, for its watermark alone.
 PARTITION = "__flinkish_partition"
+# What the rows of a source may have besides their elements.
+OWN = (PARTITION, EVENT_TIME)
 
 # Rows that a task of a collection has at least: a task costs more than the elements of few.
 _ROWS_OF_A_TASK = 1_000
@@ -104,6 +107,7 @@ class FormatInput(Input):
 
     ``selections`` are lists of expressions of SQL, which are selected one after the other.
     ``partition`` is the expression that names the partition of a row: each has a watermark.
+    ``time`` is that of the timestamp that a row has before a program says one.
     """
 
     bounded = False
@@ -114,6 +118,7 @@ class FormatInput(Input):
     paths: Sequence[str] = ()
     schema: str | None = None
     partition: str | None = None
+    time: str | None = None
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """The rows that are read from now on."""
@@ -123,9 +128,9 @@ class FormatInput(Input):
         return self._selected(reader.load(*self.paths))
 
     def _selected(self, frame: DataFrame) -> DataFrame:
-        kept: list[str] = []
-        if self.partition is not None:
-            frame, kept = frame.withColumn(PARTITION, F.expr(self.partition)), [PARTITION]
+        own = {PARTITION: self.partition, EVENT_TIME: self.time}
+        kept = {name: F.expr(said) for name, said in own.items() if said is not None}
+        frame = frame.withColumns(kept)
         for expressions in self.selections:
             frame = frame.selectExpr(*expressions, *kept)
         return frame

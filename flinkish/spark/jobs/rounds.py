@@ -13,7 +13,8 @@ from pyspark.sql import functions as F
 from flinkish.spark.chains.dealt import InTurn, ToAll
 from flinkish.spark.chains.steps import Step
 from flinkish.spark.elements import ElementReader
-from flinkish.spark.jobs.inputs import PARTITION, Input
+from flinkish.spark.jobs.inputs import OWN, PARTITION, Input
+from flinkish.spark.keyed.plan import EVENT_TIME
 from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.passes import JobScope, Pass
 from flinkish.spark.schemas import session_time_zone
@@ -56,9 +57,11 @@ class Round:
             DataStream._of(
                 StreamRows(
                     MappedFrame(frame),
-                    tuple(name for name in frame.columns if name != PARTITION),
+                    tuple(name for name in frame.columns if name not in OWN),
                     one.kind or UNDECLARED,
+                    event_time=EVENT_TIME if EVENT_TIME in frame.columns else None,
                     ends=one.bounded,
+                    source_times=EVENT_TIME in frame.columns,
                     partition=PARTITION if PARTITION in frame.columns else None,
                     within=within,
                     job=scope,

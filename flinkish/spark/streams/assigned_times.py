@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import repeat
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType, TimestampType
 
@@ -24,6 +26,8 @@ from flinkish.spark.schemas import column_name, event_time_column
 from flinkish.spark.streams.rows import StreamRows
 
 __all__ = ["with_event_time"]
+
+_KNOWN = "__flinkish_known_time"
 
 
 def with_event_time(
@@ -43,10 +47,16 @@ def with_event_time(
             "the output of an operator has event time already: that of the element or timer "
             "it was made for, as in Flink; Spark allows no second watermark in a query"
         )
-    if (column is None) == (assigner is None):
+    known = None if rows.event_time is None else _known_times(rows)
+    if column is not None and assigner is not None:
         raise IllegalArgumentError(
             "event time comes from a timestamp column or from the strategy's timestamp "
-            "assigner; give exactly one of them: column='ts', or with_timestamp_assigner(...)"
+            "assigner; give one of them: column='ts', or with_timestamp_assigner(...)"
+        )
+    if column is None and assigner is None and known is None:
+        raise IllegalArgumentError(
+            "the elements of this stream have no timestamps, and neither a column nor the strategy "
+            "says any: give column='ts', or a strategy with_timestamp_assigner(...)"
         )
     if partition is not None:
         partition = column_name(rows.in_columns(), partition)
@@ -60,10 +70,15 @@ def with_event_time(
         check_picklable(assigner, "the timestamp assigner")
         kept = [*rows.schema, *([StructField(CHANNEL, LongType())] if channelled else [])]
         names = [one.name for one in kept]
+        if known is not None:
+            mapped = MappedFrame(mapped.frame.withColumn(_KNOWN, known))
         assign = _with_timestamps(assigner, names, rows.reader(), name)
         mapped = mapped.map(assign, StructType([*kept, StructField(EVENT_TIME, TimestampType())]))
         column = EVENT_TIME
-    assert column is not None
+    elif column is None:
+        assert known is not None
+        mapped = MappedFrame(mapped.frame.withColumn(EVENT_TIME, F.timestamp_millis(known)))
+        column = EVENT_TIME
     frame = mapped.frame
     column = event_time_column(frame, column)
     if bound is not None and frame.isStreaming:
@@ -81,7 +96,14 @@ def with_event_time(
         channels=(channel,) if channel.moves else (),
         channelled=channelled,
         marked=False,
+        source_times=False,
     )
+
+
+def _known_times(rows: StreamRows) -> Column:
+    """The times (ms) that elements have so far."""
+    time = F.col(str(rows.event_time))
+    return time if rows.chained else F.unix_millis(time.cast("timestamp"))
 
 
 def _with_timestamps(
@@ -92,7 +114,8 @@ def _with_timestamps(
 ) -> MapBatches:
     """The function for `mapInArrow` that adds EVENT_TIME to ``columns``.
 
-    The assigner says it in ms of each element that ``read`` makes.
+    The assigner says it in ms of each element that ``read`` makes, with the time that it has so
+    far, from _KNOWN if there is such a column.
     """
     called = type(assigner).__name__
 
@@ -101,9 +124,12 @@ def _with_timestamps(
         for batch in batches:
             values, times = read(batch).elements(), array("q")
             add = times.append
+            known: Iterable[int] = repeat(MIN_TIMESTAMP)
+            if _KNOWN in batch.schema.names:
+                known = batch.column(_KNOWN).fill_null(MIN_TIMESTAMP).to_pylist()
             try:
-                for value in values:
-                    add(extract(value, MIN_TIMESTAMP))
+                for value, time in zip(values, known, strict=False):
+                    add(extract(value, time))
             except Exception as error:
                 add_note(
                     error,

@@ -101,6 +101,8 @@ class DataStream(ElementWise, Explained, PortingHints):
     ) -> DataStream:
         """The stream with event time: from a timestamp column, or from the strategy's assigner.
 
+        With neither, elements keep the timestamps that they have.
+
         The watermark is Spark's, which moves between batches: batch N sees that of the data
         before it.  It is one millisecond less than Spark shows, since Flink's watermark t says
         that nothing at t follows.  Late rows are not dropped; functions see them, as in Flink.

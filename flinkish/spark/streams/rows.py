@@ -57,7 +57,8 @@ class StreamRows:
     from, each with its watermark; if they are ``channelled`` the column CHANNEL says of a row, or
     of a mark, of which it is.  ``watermark_lost`` says that Spark passes no watermark on.  Rows of
     a source that ``ends`` are all in the first micro-batch; ``partition`` is the column that names
-    the partition of the source.
+    the partition of the source.  ``source_times`` says that ``event_time`` is the source's own, of
+    which no strategy has made a watermark.
     ``paths`` has for each operator before how it runs, and its details; ``plans`` their plans, by
     name.  ``within`` is the pass of a program that has these rows; then they lie in a batch
     DataFrame, and operators see a stream all the same.  ``job`` is what the operators of a program
@@ -76,6 +77,7 @@ class StreamRows:
     marked: bool = False
     ends: bool = False
     partition: str | None = None
+    source_times: bool = False
     watermark_lost: bool = False
     paths: Mapping[str, list[str]] = field(default_factory=dict)
     plans: Mapping[str, OperatorPlan] = field(default_factory=dict)

@@ -32,7 +32,10 @@ def united(rows: Sequence[StreamRows]) -> StreamRows:
     first = rows[0]
     for other in rows[1:]:
         _check(first, other)
-    mixed = len({one.event_time is None for one in rows}) > 1
+    if _mixed(rows) and not first.is_whole:  # what the sources say of times is of no use then
+        rows = [_without_source_times(one) for one in rows]
+        first = rows[0]
+    mixed = _mixed(rows)
     if mixed and not first.is_whole:
         raise TimestampError(
             "some of these streams have event time and some have none: call "
@@ -63,10 +66,20 @@ def united(rows: Sequence[StreamRows]) -> StreamRows:
         marked=marked,
         ends=False,
         partition=None,
+        source_times=timed and all(one.source_times for one in rows),
         watermark_lost=any(one.watermark_lost for one in rows),
         paths={path: details for one in rows for path, details in one.paths.items()},
         plans=plans,
     )
+
+
+def _mixed(rows: Sequence[StreamRows]) -> bool:
+    return len({one.event_time is None for one in rows}) > 1
+
+
+def _without_source_times(rows: StreamRows) -> StreamRows:
+    given = rows.source_times and not rows.chained
+    return replace(rows, event_time=None, source_times=False) if given else rows
 
 
 def _check(first: StreamRows, other: StreamRows) -> None:

@@ -141,10 +141,11 @@ def test_windows_of_the_clock_that_are_open_at_the_end_are_dropped(
     assert list(windows.process(Window(), kind).execute_and_collect()) == []
 
 
-def test_event_times_come_from_an_assigner(env: StreamExecutionEnvironment) -> None:
-    stream = env.from_collection([("a", 1)], PAIR)
+def test_event_times_come_from_an_assigner_or_a_source(env: StreamExecutionEnvironment) -> None:
+    strategy = WatermarkStrategy.for_monotonous_timestamps()
+    env.from_collection([("a", 1)], PAIR).assign_timestamps_and_watermarks(strategy).print()
     with pytest.raises(IllegalArgumentError, match="with_timestamp_assigner"):
-        stream.assign_timestamps_and_watermarks(WatermarkStrategy.for_monotonous_timestamps())
+        env.execute("times")
 
 
 def test_a_limit_is_positive(env: StreamExecutionEnvironment) -> None:

@@ -11,11 +11,10 @@ import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 
-from flinkish._core.columns.columns import RecordMismatch
 from flinkish._core.operators.keyed_process import KeyedTimerService
 from flinkish._core.state.table import StateTable
 from flinkish._core.values.codec import unpack_payload
-from flinkish.common.errors import IllegalStateError, SchemaMismatchError
+from flinkish.common.errors import IllegalStateError
 from flinkish.common.notes import add_note, dated, shortened, spell_out_notes
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
@@ -27,7 +26,7 @@ from flinkish.operators.runtime_context import KeyedRuntimeContext
 from flinkish.spark.batches import joined
 from flinkish.spark.encoders import RowEncoder
 from flinkish.spark.internals import arrow_schema
-from flinkish.spark.keyed.output_pieces import FIRST_OUTPUTS, cut, outputs_of
+from flinkish.spark.keyed.output_pieces import FIRST_OUTPUTS, Outputs, cut, outputs_of
 from flinkish.spark.keyed.packed_columns import element_times
 from flinkish.spark.keyed.packing import NULL_KEY_GROUP
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, KEY, MAIN, OperatorPlan
@@ -60,6 +59,9 @@ class OperatorRun:
     group, each block of rows and each call of a keyed function whether it is still wanted, and has
     to be when it ends.
     """
+
+    encodes = True
+    """Whether results have columns, not `Outputs`."""
 
     def __init__(self, plan: OperatorPlan, table: StateTable | None = None) -> None:
         context = TaskContext.get()
@@ -359,17 +361,15 @@ class OperatorRun:
     ) -> Iterator[Result]:
         """Values of one output and their timestamps, in pieces."""
         # One call of a function may have given any number.
+        outputs = Outputs(values, times, encoder, self.explain)
+        if not self.encodes:
+            if values:
+                yield Result(self._key_group, phase, tag, outputs=outputs)
+            return
         at = 0
         while at < len(values):
             stop = at + self.engine.output_limit
-            stamps = pa.array(times[at:stop], pa.int64())
-            try:
-                batch = encoder.encode(values[at:stop]).append_column(EVENT_TIME, stamps)
-            except SchemaMismatchError as error:
-                if isinstance(misfit := error.__cause__, RecordMismatch):
-                    row_time = dated(times[at + misfit.row_index])
-                    add_note(error, f"the row that does not fit has the event time {row_time}")
-                raise
+            batch = outputs.rows(at, stop)
             self.engine.output_limit = outputs_of(batch)
             for piece in cut(batch):
                 yield Result(self._key_group, phase, tag, piece)

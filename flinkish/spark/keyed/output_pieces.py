@@ -8,15 +8,58 @@ says how many outputs the next one takes.  What came out larger is cut.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["FIRST_OUTPUTS", "MOST_OUTPUTS", "PIECE_BYTES", "cut", "outputs_of"]
+from flinkish._core.columns.columns import RecordMismatch
+from flinkish.common.errors import SchemaMismatchError
+from flinkish.common.notes import add_note, dated
+from flinkish.spark.encoders import RowEncoder
+from flinkish.spark.keyed.plan import EVENT_TIME
+
+__all__ = ["FIRST_OUTPUTS", "MOST_OUTPUTS", "PIECE_BYTES", "Outputs", "cut", "outputs_of"]
 
 PIECE_BYTES = 8 * 1024 * 1024
 FIRST_OUTPUTS = 1024  # in the first piece, before anything is known
 MOST_OUTPUTS = 65_536  # Python objects that wait to become columns
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Values of one output and their event times (ms), that are no columns yet.
+
+    ``explain`` notes on an error where in the operator, and in which key group, it happened.
+    """
+
+    values: list[Any]
+    times: list[int | None]
+    encoder: RowEncoder
+    explain: Callable[[BaseException, int | None], None]
+
+    @classmethod
+    def of(cls, several: Sequence[Outputs]) -> Outputs:
+        """Those of several key groups as one."""
+        values = [value for one in several for value in one.values]
+        times = [time for one in several for time in one.times]
+        return cls(values, times, several[0].encoder, several[0].explain)
+
+    def rows(self, start: int, stop: int) -> pa.RecordBatch:
+        """Some of them as rows with EVENT_TIME.
+
+        SchemaMismatchError and SerializationError as `RowEncoder.encode`.
+        """
+        times = self.times[start:stop]
+        try:
+            batch = self.encoder.encode(self.values[start:stop])
+        except SchemaMismatchError as error:
+            if isinstance(misfit := error.__cause__, RecordMismatch):
+                row_time = dated(times[misfit.row_index])
+                add_note(error, f"the row that does not fit has the event time {row_time}")
+            raise
+        return batch.append_column(EVENT_TIME, pa.array(times, pa.int64()))
 
 
 def outputs_of(batch: pa.RecordBatch) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from flinkish.spark.keyed.output_pieces import Outputs
 from flinkish.spark.keyed.packing import write_payload
 
 __all__ = ["COUNTERS", "GAUGES", "METRICS", "REPORTS", "Result", "result_batch", "results_schema"]
@@ -61,13 +62,17 @@ _RESULTS = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One row of what an operator yields: of an output it has the ``rows``, of a mark the bytes."""
+    """One row of what an operator yields: of an output it has the ``rows``, of a mark the bytes.
+
+    Of a run that does not encode it has the ``outputs`` instead, and is no row yet.
+    """
 
     key_group: int
     phase: int | None = None
     tag: str | None = None
     rows: pa.RecordBatch | None = None
     mark: bytes | None = None
+    outputs: Outputs | None = None
     counters: dict[str, int] | None = None
     gauges: dict[str, int] | None = None
     metrics: str | None = None

@@ -20,24 +20,23 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import pyarrow as pa
 
 from flinkish.common.errors import IllegalStateError, UnsupportedOperationError
-from flinkish.spark.batches import joined
 from flinkish.spark.channels import NUMBER_BITS, Mark
 from flinkish.spark.internals import dumps, input_is_whole, loads
 from flinkish.spark.keyed.checkpoint_settings import check_settings
 from flinkish.spark.keyed.group_state import GroupState, Head, open_tables, read_head
 from flinkish.spark.keyed.marks import MARK_TAG, mark_payload, read_mark
 from flinkish.spark.keyed.operator_run import OperatorRun
-from flinkish.spark.keyed.packing import NULL_KEY_GROUP, SETTINGS_GROUP, Batches, output_reader
+from flinkish.spark.keyed.packing import NULL_KEY_GROUP, SETTINGS_GROUP, Batches
 from flinkish.spark.keyed.placement import group_at
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, MARK, OperatorPlan
 from flinkish.spark.keyed.result_rows import METRICS, Result
 from flinkish.spark.mapped_frame import MapBatches
 from flinkish.spark.real_time.arrivals import Arrivals, rows_of
+from flinkish.spark.real_time.outputs import Gathered
 from flinkish.spark.real_time.upstream import source_tasks
 from flinkish.spark.tables import TableFiles
 from flinkish.spark.versions.batch import Batch, current_batch
@@ -51,8 +50,6 @@ __all__ = ["BATCH_TIME", "real_time_runner"]
 BATCH_TIME = "__flinkish_batch_time"
 
 Count = Callable[[dict[str, int]], None]
-
-_MOST_ROWS = 4096  # of output that go to Spark together
 
 _GIVEN_UP = (
     "the input of operator {0!r} ended before its end: Spark has given this attempt of the batch "
@@ -92,7 +89,7 @@ def real_time_runner(
             raise UnsupportedOperationError(_UNITED.format(plan.uid, batch.partition, partitions))
         directory = VersionDirectory(batch.checkpoint, plan.uid)
         state = load(directory, batch, partitions, plan.defined_ms, plan.uid, plan.definition[:8])
-        task = _Task(plan, batch, state, output_reader(tag, schema, marks=True))
+        task = _Task(plan, batch, state, Gathered(tag, schema))
         try:
             while True:
                 yield from task.handle(found)
@@ -144,11 +141,11 @@ class _Task:
         plan: OperatorPlan,
         batch: Batch,
         state: PartitionState,
-        read: Callable[[str | None, int | None, Any], pa.RecordBatch | None],
+        gathered: Gathered,
     ) -> None:
         self._plan = plan
         self._state = state
-        self._read = read
+        self._gathered = gathered
         self._operator = dumps(plan.operator)
         self._groups: dict[int, _Group] = {}
         self._tables: TableFiles | None = None
@@ -195,19 +192,12 @@ class _Task:
                     marks.append(read_mark(payload))
                 else:
                     payloads[group_at(slot)].append(payload)
-        made: list[pa.RecordBatch] = []
-        count = 0
+        gathered = self._gathered
         for result in self._results(payloads, marks):
-            rows = self._read(result.tag, result.phase, result.given)
-            if rows is None:
-                continue
-            made.append(rows)
-            count += rows.num_rows
-            if count >= _MOST_ROWS:
-                yield joined(made)
-                made, count = [], 0
-        if made:
-            yield joined(made)
+            gathered.add(result)
+            if gathered.is_full:
+                yield from gathered.take()
+        yield from gathered.take()
 
     def _results(self, payloads: dict[int, list[bytes]], marks: list[Mark]) -> Iterator[Result]:
         now = _now()
@@ -264,6 +254,7 @@ class _Task:
         """A run with functions of its own, which may keep handles of its states."""
         plan = replace(self._plan, operator=loads(self._operator))
         run: OperatorRun = plan.strategy.open_run(plan)
+        run.encodes = False
         return run
 
     def _called(self, group: _Group, rows: list[bytes], now: int) -> Iterator[Result]:

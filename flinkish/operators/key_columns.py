@@ -14,7 +14,43 @@ from flinkish._core.columns.records import RecordReader
 from flinkish._core.state.key_rows import gather_keys
 from flinkish._core.state.table import StateTable
 
-__all__ = ["columns_of_keys", "normalized_column", "rows_of_column", "text_buffers"]
+__all__ = ["KeyReader", "columns_of_keys", "normalized_column", "rows_of_column", "text_buffers"]
+
+
+class KeyReader:
+    """A column of keys without nulls, of encoded ones if ``packed``, and the rows they have.
+
+    Ownership: keeps the column's memory.  Threading: that of the table.
+    """
+
+    def __init__(self, column: pa.Array, *, packed: bool = False) -> None:
+        self._numbers: npt.NDArray[np.int64] | None = None
+        self._texts: tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]] | None = None
+        self._packed = packed
+        if pa.types.is_integer(column.type) and column.type != pa.uint64():
+            self._numbers = column.cast(pa.int64()).to_numpy()
+        elif packed or pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            self._texts = text_buffers(column, pa.binary() if packed else pa.string())
+        else:
+            self._keys = RecordReader([normalized_column(column)], ("key",)).values(0)
+
+    def rows(
+        self, table: StateTable, start: int, stop: int, groups: npt.NDArray[np.int32] | None = None
+    ) -> npt.NDArray[np.uint32]:
+        """The table's rows of keys ``start`` to ``stop``; rows of new keys are made.
+
+        ``groups`` are their key groups, for a table of several.
+        """
+        rows = np.empty(stop - start, np.uint32)
+        if self._numbers is not None:
+            table.intern_ints(self._numbers[start:stop], groups, rows)
+        elif self._texts is not None:
+            offsets, data = self._texts
+            intern = table.intern_packed if self._packed else table.intern_strings
+            intern(offsets[start : stop + 1], data, groups, rows)
+        else:
+            table.intern_objects(self._keys[start:stop], groups, rows)
+        return rows
 
 
 def rows_of_column(
@@ -24,21 +60,8 @@ def rows_of_column(
     *,
     packed: bool = False,
 ) -> npt.NDArray[np.uint32]:
-    """The table's rows of a column of keys without nulls; of encoded ones when ``packed``.
-
-    ``groups`` are their key groups, for a table of several; rows of new keys are made.
-    """
-    rows = np.empty(len(column), np.uint32)
-    if pa.types.is_integer(column.type) and column.type != pa.uint64():
-        table.intern_ints(column.cast(pa.int64()).to_numpy(), groups, rows)
-    elif packed:
-        table.intern_packed(*text_buffers(column, pa.binary()), groups, rows)
-    elif pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        table.intern_strings(*text_buffers(column, pa.string()), groups, rows)
-    else:
-        keys = RecordReader([normalized_column(column)], ("key",)).values(0)
-        table.intern_objects(keys, groups, rows)
-    return rows
+    """The table's rows of all keys of a column; see `KeyReader`."""
+    return KeyReader(column, packed=packed).rows(table, 0, len(column), groups)
 
 
 def columns_of_keys(

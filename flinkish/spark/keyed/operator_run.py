@@ -206,8 +206,8 @@ class OperatorRun:
         return call
 
     def _calls(self) -> int:
-        counts = self._engine_counts()
-        return counts["rows"] + counts["timers_fired"]
+        calls: int = self.engine.processed + self.engine.fired
+        return calls
 
     def begin(self, key_group: int, watermark: int, now: int) -> None:
         """Set the clocks (ms) to where they stood, before a key group is worked on."""
@@ -267,15 +267,22 @@ class OperatorRun:
         times = None
         if self._plan.timed:
             times = element_times(batch)
-        reader = self._plan.elements(batch)
-        # The rows of a block are still in the processor's cache when they are used.
+        yield from self.process_elements(self._plan.elements(batch).elements, rows, times, phase)
+
+    def process_elements(
+        self,
+        read: Callable[[int, int], list[Any]],
+        rows: np.ndarray,
+        times: np.ndarray | None,
+        phase: int,
+    ) -> Iterator[Result]:
+        """Hand the elements that ``read`` makes, from one number to another, to the function."""
+        # The elements of a block are still in the processor's cache when they are used.
         for start in range(0, len(rows), BLOCK):
             self.check()
             stop = min(start + BLOCK, len(rows))
             block = times[start:stop] if times is not None else None
-            yield from self._process_block(
-                reader.elements(start, stop), rows[start:stop], block, phase
-            )
+            yield from self._process_block(read(start, stop), rows[start:stop], block, phase)
 
     def _process_block(
         self,

@@ -106,6 +106,11 @@ class StateSettings:
 class Strategy(Protocol):
     """How an operator's rows travel, and how they are handed over: see `strategies`."""
 
+    @property
+    def shares_payloads(self) -> bool:
+        """Whether key groups share payloads in real-time mode."""
+        ...
+
     def packed(
         self, plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None
     ) -> DataFrame:

@@ -6,7 +6,7 @@ rows needs no engine, and one that runs has the engine of its own operator alone
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from flinkish.spark.keyed.packing import PACKED_SCHEMA, PackRows, pack_table, packer
 
@@ -33,10 +33,16 @@ def _packer(plan: OperatorPlan, pack_rows: PackRows = pack_table, number: int = 
 class ByRows:
     """The rows of one input, element by element."""
 
+    shares_payloads: ClassVar[bool] = True
+
     def packed(
         self, plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None
     ) -> DataFrame:
-        """The rows as payloads of key groups."""
+        """The rows as payloads of key groups, or of partitions."""
+        if plan.real_time:
+            from flinkish.spark.real_time.partition_rows import pack_partitions
+
+            return rows.map(_packer(plan, pack_partitions), PACKED_SCHEMA).frame
         return rows.map(_packer(plan), PACKED_SCHEMA).frame
 
     def run_batch(
@@ -56,6 +62,8 @@ class ByRows:
 
 class ByColumns:
     """Whole columns, for windows of built-in aggregates."""
+
+    shares_payloads: ClassVar[bool] = False
 
     def packed(
         self, plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None
@@ -85,6 +93,8 @@ class ByColumns:
 
 class TwoInputs:
     """The rows of two inputs, element by element."""
+
+    shares_payloads: ClassVar[bool] = False
 
     def packed(
         self, plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None

@@ -20,6 +20,9 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
+from operator import methodcaller
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -37,6 +40,7 @@ from flinkish.spark.keyed.result_rows import METRICS, Result
 from flinkish.spark.mapped_frame import MapBatches
 from flinkish.spark.real_time.arrivals import Arrivals, rows_of
 from flinkish.spark.real_time.outputs import Gathered
+from flinkish.spark.real_time.partition_rows import PartitionRows
 from flinkish.spark.real_time.upstream import source_tasks
 from flinkish.spark.tables import TableFiles
 from flinkish.spark.versions.batch import Batch, current_batch
@@ -50,6 +54,7 @@ __all__ = ["BATCH_TIME", "real_time_runner"]
 BATCH_TIME = "__flinkish_batch_time"
 
 Count = Callable[[dict[str, int]], None]
+Process: TypeAlias = Callable[[OperatorRun], Iterator[Result]]
 
 _GIVEN_UP = (
     "the input of operator {0!r} ended before its end: Spark has given this attempt of the batch "
@@ -203,9 +208,8 @@ class _Task:
         now = _now()
         if lost := payloads.pop(NULL_KEY_GROUP, None):
             yield from self._without_key(lost)
-        for key_group, rows in payloads.items():
-            group = self._opened(key_group, now)
-            yield from self._called(group, rows, now)
+        for key_group, process in self._processes(payloads):
+            yield from self._called(self._opened(key_group, now), now, process)
         before = (self._progress.watermark, self._progress.is_idle)
         self._move(marks, now)
         watermark = self._progress.watermark
@@ -213,10 +217,20 @@ class _Task:
             self._opened(key_group, now)
         for group in list(self._groups.values()):
             if group.is_due(watermark, now):
-                yield from self._called(group, [], now)
+                yield from self._called(group, now)
         if (watermark, self._progress.is_idle) != before:
             said = Mark(None if self._progress.is_idle else watermark)
             yield Result(SETTINGS_GROUP, MARK, MARK_TAG, mark=mark_payload(said))
+
+    def _processes(self, payloads: dict[int, list[bytes]]) -> Iterator[tuple[int, Process]]:
+        """The key groups that have rows, and the functions that hand these to a run."""
+        if not self._plan.strategy.shares_payloads:
+            for key_group, own in payloads.items():
+                yield key_group, methodcaller("process", own, AFTER_WATERMARK)
+        elif payloads:
+            rows = PartitionRows(self._plan, [one for own in payloads.values() for one in own])
+            for key_group in rows.key_groups:
+                yield key_group, partial(rows.process, key_group)
 
     def _move(self, marks: list[Mark], now: int) -> None:
         """Move the watermark (T3)."""
@@ -257,7 +271,7 @@ class _Task:
         run.encodes = False
         return run
 
-    def _called(self, group: _Group, rows: list[bytes], now: int) -> Iterator[Result]:
+    def _called(self, group: _Group, now: int, process: Process | None = None) -> Iterator[Result]:
         """Fire what is due, then handle rows."""
         run, watermark = group.run, self._progress.watermark
         try:
@@ -265,7 +279,8 @@ class _Task:
             if group.is_due(watermark, now):
                 yield from run.advance(watermark, now, AFTER_WATERMARK)
             run.begin(group.key_group, watermark, now)
-            yield from run.process(rows, AFTER_WATERMARK)
+            if process is not None:
+                yield from process(run)
             yield from run.take_outputs(AFTER_WATERMARK)
             group.look()
         except Exception as error:

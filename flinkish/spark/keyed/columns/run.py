@@ -112,6 +112,9 @@ class VectorRun(OperatorRun):
         batch = pa.record_batch(columns, schema=self._plan.output)
         return batch.append_column(EVENT_TIME, pa.array(fired.ends - 1))
 
+    def _calls(self) -> int:
+        return self._window.engine.processed
+
     def _engine_counts(self) -> dict[str, int]:
         # Late rows are those that no window took.
         engine = self._window.engine

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from queue import SimpleQueue
@@ -12,10 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from flinkish._core.state.table import FILES, StateTable
 from flinkish.common import Types
 from flinkish.common.errors import (
     IllegalArgumentError,
@@ -34,7 +30,7 @@ from flinkish.spark.keyed.plan import MAIN, MARK, PHASE, OperatorPlan
 from flinkish.spark.real_time import run as real_time_run
 from flinkish.spark.real_time.arrivals import PAD, without_pads
 from flinkish.spark.real_time.packing import real_time_packer
-from flinkish.spark.real_time.partition_rows import PartitionRows, pack_partitions
+from flinkish.spark.real_time.partition_rows import pack_partitions
 from flinkish.spark.real_time.run import BATCH_TIME, real_time_runner
 from flinkish.spark.real_time.upstream import source_tasks
 from flinkish.spark.real_time_settings import (
@@ -331,56 +327,6 @@ def test_an_output_that_does_not_fit_is_of_its_own_key_group(
     notes = "\n".join(caught.value.__notes__)
     assert f"(Fits), key group {group}, for the key 'bad'" in notes
     assert "1970-01-01 00:00:00.006" in notes
-
-
-@given(
-    st.lists(
-        st.lists(st.tuples(st.sampled_from("abcdefghij"), st.integers(0, 50)), min_size=1),
-        min_size=1,
-        max_size=4,
-    ),
-    st.integers(1, 3),
-    st.booleans(),
-)
-def test_rows_of_a_partition_come_by_key_group(
-    sent: list[list[tuple[str, int]]], partitions: int, by_time: bool
-) -> None:
-    changes = {"partitions": partitions, "timestamp_order": by_time}
-    made = plan(Fits(), OUT, Path("tables"), max_parallelism=8, **changes)
-    payloads: dict[int, list[bytes]] = defaultdict(list)
-    wanted: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    number = 0
-    for some in sent:
-        numbered = []
-        for key, time in some:
-            numbered.append((key, number, time))
-            wanted[assign_to_key_group(key, 8)].append((time, number))
-            number += 1
-        for partition, payload in pack_partitions(made, pa.Table.from_batches([rows(*numbered)])):
-            payloads[partition].append(payload)
-    found: dict[int, list[tuple[int, int]]] = {}
-    for partition, own in payloads.items():
-        shared = PartitionRows(made, own)
-        assert {group % partitions for group in shared.key_groups} == {partition}
-        for group in shared.key_groups:
-            found[group] = list(handed_over(shared, group))
-    for group, expected in wanted.items():
-        assert found.pop(group) == (sorted(expected) if by_time else expected)
-    assert not found
-
-
-def handed_over(shared: PartitionRows, group: int) -> Iterator[tuple[int, int]]:
-    """The times and numbers of the rows that a run is handed."""
-    table = StateTable()
-    table.map([-1] * len(FILES), group, create=True)
-
-    def take(read: Any, keys: Any, times: Any, _: int) -> Iterator[tuple[int, int]]:
-        elements = read(0, len(keys))
-        assert [table.key_of(row) for row in keys.tolist()] == [one.key for one in elements]
-        return zip(times.tolist(), [one.n for one in elements], strict=True)
-
-    run: Any = SimpleNamespace(table=table, process_elements=take)
-    return shared.process(group, run)  # type: ignore[return-value]
 
 
 def checkpoint(root: Path, number: int) -> Batch:

@@ -180,7 +180,7 @@ def latencies(consumer: Consumer, process: psutil.Process, asked: argparse.Names
         now = time.time()
         taken = [now * 1000 - int(one.value().split()[0]) / 1000 for one in messages]
         if steady == math.inf and taken and min(taken) < 1000:
-            steady = now + WARM_S
+            steady = now + asked.warm
         if now < steady:
             used = cpu_of(process)
         else:
@@ -213,6 +213,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rate", type=int, default=1000)
     parser.add_argument("--seconds", type=int, default=30)
+    parser.add_argument("--warm", type=int, default=WARM_S, help="seconds that do not count")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--keys", type=int, default=10_000)
     parser.add_argument("--groups", type=int, default=16)
@@ -231,7 +232,7 @@ def main() -> None:
 def measure(asked: argparse.Namespace, settings: dict[str, Any]) -> None:
     """Send, run the query, and read its results."""
     context = multiprocessing.get_context("spawn")
-    seconds = WARM_S + asked.seconds + LONGEST_S
+    seconds = asked.warm + asked.seconds + LONGEST_S
     rows = (settings["broker"], asked.keys, asked.rate, seconds, asked.backlog)
     sender, query = (
         context.Process(target=send, args=rows),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from confluent_kafka import Producer
@@ -14,7 +15,8 @@ from tests.spark.long.kafka.record_times import LATER_MS, TOPIC, WINDOW_MS
 
 PROGRAM = Path(__file__).with_name("record_times.py")
 LONGEST_S = 300
-FIRST = 1_700_000_000_000
+# An hour ago: Kafka deletes records whose timestamps are a week old.
+FIRST = (int(time.time()) - 3600) * 1000
 RECORDS = 40
 STEP_MS = 10
 
@@ -23,14 +25,14 @@ def test_they_are_event_times(environment: dict[str, str], tmp_path: Path) -> No
     """Those of elements, of assigners, of windows; each partition has a watermark of its own."""
     times = {f"k{n}": FIRST + n * STEP_MS for n in range(RECORDS)}
     windows: dict[int, list[str]] = {}
-    for text, time in times.items():
-        windows.setdefault(time // WINDOW_MS * WINDOW_MS, []).append(text)
+    for text, at in times.items():
+        windows.setdefault(at // WINDOW_MS * WINDOW_MS, []).append(text)
     content = [[start, ",".join(sorted(texts))] for start, texts in sorted(windows.items())]
     (tmp_path / "broker").mkdir()
     with broker(tmp_path / "broker", (TOPIC,)) as address:
         producer = Producer({"bootstrap.servers": address})
-        for number, (text, time) in enumerate(times.items()):
-            producer.produce(TOPIC, value=text, timestamp=time, partition=number % 2)
+        for number, (text, at) in enumerate(times.items()):
+            producer.produce(TOPIC, value=text, timestamp=at, partition=number % 2)
         producer.flush()
         del producer
         settings = tmp_path / "settings.json"
@@ -45,8 +47,8 @@ def test_they_are_event_times(environment: dict[str, str], tmp_path: Path) -> No
         )
     assert done.returncode == 0, done.stderr.rpartition("Traceback (most recent call")[2][:6000]
     found = json.loads(done.stdout.splitlines()[-1])
-    assert found["none"] == sorted([text, time] for text, time in times.items())
-    assert found["later"] == [[text, time + LATER_MS] for text, time in found["none"]]
+    assert found["none"] == sorted([text, at] for text, at in times.items())
+    assert found["later"] == [[text, at + LATER_MS] for text, at in found["none"]]
     assert found["again"] == found["later"]
     assert found["bounded"] == content
     # The last window would be closed by what nobody has sent.

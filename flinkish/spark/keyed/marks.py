@@ -90,13 +90,16 @@ class MarkMaker:
         return [mark_payload(mark) for mark in marks]
 
 
-def highest_times(rows: pa.Table, event_time: str, channelled: bool) -> dict[int, int]:
+def highest_times(
+    rows: pa.Table | pa.RecordBatch, event_time: str, channelled: bool
+) -> dict[int, int]:
     """The highest event time (ms) of each channel that has rows with a time."""
     if not channelled:
         time = pc.max(rows.column(event_time))
         (latest,) = _millis(pa.chunked_array([pa.array([time.as_py()], time.type)]))
         return {} if latest is None else {0: latest}
-    times = rows.select([CHANNEL, event_time]).group_by(CHANNEL).aggregate([(event_time, "max")])
+    columns = pa.table({name: rows.column(name) for name in (CHANNEL, event_time)})
+    times = columns.group_by(CHANNEL).aggregate([(event_time, "max")])
     channels = times.column(CHANNEL).to_pylist()
     latest_times = zip(channels, _millis(times.column(f"{event_time}_max")), strict=True)
     return {one: time for one, time in latest_times if one is not None and time is not None}

@@ -61,7 +61,8 @@ def with_event_time(
     if partition is not None:
         partition = column_name(rows.in_columns(), partition)
     partition = partition or rows.partition
-    channelled = partition is not None and rows.streaming and not rows.is_whole
+    moves = bound is not None and rows.streaming and not rows.is_whole
+    channelled = partition is not None and moves
     mapped = MappedFrame(rows.without_marks()) if rows.marked else rows.mapped
     if channelled:
         hashed = F.xxhash64(F.col(str(partition)))

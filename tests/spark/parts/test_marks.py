@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.spark import internals
 from flinkish.spark.channels import CHANNEL, OF_OPERATOR, Channel, Mark
-from flinkish.spark.keyed.marks import MarkMaker, mark_payload, mark_row, read_mark
+from flinkish.spark.keyed.marks import MarkMaker, highest_times, mark_payload, mark_row, read_mark
 from flinkish.spark.keyed.packing import packer
 from flinkish.spark.keyed.placement import group_at
 from flinkish.spark.keyed.plan import EVENT_TIME, MARK, PHASE, OperatorPlan
@@ -133,6 +133,14 @@ def channelled(batch: pa.RecordBatch, *channels: int | None) -> pa.RecordBatch:
 
 def marks_of(maker: MarkMaker) -> list[Mark]:
     return sorted((read_mark(one) for one in maker.payloads()), key=lambda mark: mark.channel)
+
+
+def test_the_highest_times_of_a_batch_and_of_a_table_are_the_same() -> None:
+    """Functions without keys read batches, packing reads tables."""
+    batch = channelled(rows(5, 30, 0), 0, 1 << 16, 0)
+    for one in (batch, pa.Table.from_batches([batch])):
+        assert highest_times(one, "ts", channelled=True) == {0: 5, 1 << 16: 30}
+        assert highest_times(one, "ts", channelled=False) == {0: 30}
 
 
 def test_a_task_sends_a_mark_for_each_channel_of_its_rows() -> None:

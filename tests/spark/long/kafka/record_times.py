@@ -76,7 +76,8 @@ class Program:
 
     def windows(self, strategy: WatermarkStrategy, *, bounded: bool, wanted: int) -> list[Any]:
         windows = TumblingEventTimeWindows.of(Time.milliseconds(WINDOW_MS))
-        keyed = self.stream(strategy, bounded=bounded).key_by(lambda text: text[0])
+        texts = self.stream(strategy, bounded=bounded).map(lambda text: text, Types.STRING())
+        keyed = texts.key_by(lambda text: text[0])
         pair = Types.TUPLE([Types.LONG(), Types.STRING()])
         with keyed.window(windows).process(Content(), pair).execute_and_collect() as found:
             return sorted(islice(found, wanted))

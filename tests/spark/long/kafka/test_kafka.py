@@ -52,6 +52,7 @@ def lines_of(folder: Path) -> list[tuple[str, int, int]]:
 def test_nothing_is_lost_or_doubled_by_kills(environment: dict[str, str], tmp_path: Path) -> None:
     """Files have each total once; of Kafka's records, at least once, none is wrong or missing."""
     settings = tmp_path / "settings.json"
+    log = tmp_path / "log"
     chance = random.Random(24)
     (tmp_path / "broker").mkdir()
     with broker(tmp_path / "broker", ("numbers", "totals")) as address:
@@ -59,14 +60,15 @@ def test_nothing_is_lost_or_doubled_by_kills(environment: dict[str, str], tmp_pa
         settings.write_text(json.dumps(known | {"goes_on": "yes"}))
 
         def start(*arguments: str) -> subprocess.Popen[str]:
-            return subprocess.Popen(
-                [sys.executable, str(PROGRAM), str(settings), *arguments],
-                env=environment,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-                start_new_session=True,
-            )
+            with log.open("w") as errors:
+                return subprocess.Popen(
+                    [sys.executable, str(PROGRAM), str(settings), *arguments],
+                    env=environment,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    text=True,
+                    start_new_session=True,
+                )
 
         def done(*arguments: str) -> str:
             process = start(*arguments)
@@ -79,7 +81,7 @@ def test_nothing_is_lost_or_doubled_by_kills(environment: dict[str, str], tmp_pa
         while kills < KILLS:
             running = start("run")
             time.sleep(chance.uniform(4, 9))
-            assert running.poll() is None
+            assert running.poll() is None, log.read_text()[-6000:]
             os.killpg(running.pid, signal.SIGKILL)
             running.wait()
             kills += 1
@@ -89,7 +91,7 @@ def test_nothing_is_lost_or_doubled_by_kills(environment: dict[str, str], tmp_pa
         running = start("run")
         end = time.monotonic() + LONGEST_S
         while len(lines_of(tmp_path / "files")) < written and time.monotonic() < end:
-            assert running.poll() is None
+            assert running.poll() is None, log.read_text()[-6000:]
             time.sleep(0.5)
         time.sleep(2)
         os.killpg(running.pid, signal.SIGKILL)

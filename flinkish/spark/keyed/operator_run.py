@@ -26,7 +26,7 @@ from flinkish.operators.runtime_context import KeyedRuntimeContext
 from flinkish.spark.batches import joined
 from flinkish.spark.encoders import RowEncoder
 from flinkish.spark.internals import arrow_schema
-from flinkish.spark.keyed.output_pieces import FIRST_OUTPUTS, Outputs, cut, outputs_of
+from flinkish.spark.keyed.output_pieces import FIRST_OUTPUTS, Outputs, cut
 from flinkish.spark.keyed.packed_columns import element_times
 from flinkish.spark.keyed.packing import NULL_KEY_GROUP
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, KEY, MAIN, OperatorPlan
@@ -373,14 +373,10 @@ class OperatorRun:
             if values:
                 yield Result(self._key_group, phase, tag, outputs=outputs)
             return
-        at = 0
-        while at < len(values):
-            stop = at + self.engine.output_limit
-            batch = outputs.rows(at, stop)
-            self.engine.output_limit = outputs_of(batch)
+        for batch, limit in outputs.pieces(self.engine.output_limit):
+            self.engine.output_limit = limit
             for piece in cut(batch):
                 yield Result(self._key_group, phase, tag, piece)
-            at = stop
 
     def _side(self, tag: OutputTag) -> RowEncoder:
         """The encoder of a side output's values."""

@@ -61,6 +61,15 @@ class Outputs:
             raise
         return batch.append_column(EVENT_TIME, pa.array(times, pa.int64()))
 
+    def pieces(self, limit: int) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """All of them as rows, ``limit`` at first, and after each piece how many are one."""
+        at = 0
+        while at < len(self.values):
+            batch = self.rows(at, at + limit)
+            at += limit
+            limit = outputs_of(batch)
+            yield batch, limit
+
 
 def outputs_of(batch: pa.RecordBatch) -> int:
     """How many outputs like those of a batch, which has some, make a piece."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from flinkish.spark.batches import joined
-from flinkish.spark.keyed.output_pieces import FIRST_OUTPUTS, Outputs, outputs_of
+from flinkish.spark.keyed.output_pieces import FIRST_OUTPUTS, Outputs
 from flinkish.spark.keyed.packing import output_reader
 from flinkish.spark.keyed.plan import AFTER_WATERMARK
 from flinkish.spark.keyed.result_rows import Result
@@ -67,16 +67,11 @@ class Gathered:
         held, self._held, self._waiting = self._held, [], 0
         if not held:
             return
-        several = [one.outputs for one in held if one.outputs is not None]
-        outputs = several[0] if len(several) == 1 else Outputs.of(several)
-        at = 0
+        outputs = Outputs.of([one.outputs for one in held if one.outputs is not None])
         try:
-            while at < len(outputs.values):
-                stop = at + self._limit
-                rows = outputs.rows(at, stop)
-                self._limit = outputs_of(rows)
+            for rows, limit in outputs.pieces(self._limit):
+                self._limit = limit
                 self._part(self._read(self._tag, AFTER_WATERMARK, rows))
-                at = stop
         except Exception:
             for one in held:
                 _check(one)

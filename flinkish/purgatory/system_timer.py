@@ -14,10 +14,12 @@ Threads and what they share:
   are never more of them than the executor has threads, so that its own queue stays short and a
   slow task holds up no task that another thread could run.
 
-Invariants: if `_ready` is not empty there is a runner, or one is being submitted, or the executor
-has dropped one (`shutdown(cancel_futures=True)`) and the reaper is woken to send another, or to run
-the tasks itself if the executor takes none any more; `_in_flight` is the number of tasks in batches
-that are in `_ready`.  Both change under `_lock`, under which nothing else is called.
+Invariants: for each task in `_ready` that no runner has begun there is a runner that is in no task
+(`_submitted` less `_busy`), until every thread of the executor has a runner: a runner in a task may
+stay there.  If the executor has dropped a runner (`shutdown(cancel_futures=True)`) the reaper is
+woken to send another, or to run the tasks itself if the executor takes none any more.  `_in_flight`
+is the number of tasks in batches that are in `_ready`, so at least that of tasks not begun.  All of
+these change under `_lock`, under which nothing else is called.
 """
 
 from __future__ import annotations
@@ -83,6 +85,7 @@ class SystemTimer(Timer):
         self._in_flight = 0
         self._runners: set[int] = set()  # idents of threads
         self._submitted = 0  # runners that are running or about to
+        self._busy = 0  # those of them that are in the tasks of a batch
         self._passes = 0  # how often something expired
         self._passes_told = 0
         self._refused = self._in_child = False
@@ -193,7 +196,8 @@ class SystemTimer(Timer):
 
     def _runners_wanted(self) -> int:
         """How many to submit: as many as there are tasks, and threads for them.  Under the lock."""
-        wanted = max(min(self._threads, self._in_flight) - self._submitted, 0)
+        idle = self._submitted - self._busy
+        wanted = max(min(self._threads - self._submitted, self._in_flight - idle), 0)
         self._submitted += wanted
         return wanted
 
@@ -248,8 +252,10 @@ class SystemTimer(Timer):
                         self._runners.discard(ident)
                     return
                 due = self._ready[0]
+                self._busy += 1
             due.run(self._report)
             with self._lock:
+                self._busy -= 1
                 if self._ready and self._ready[0] is due:
                     self._ready.popleft()
                     full = self._in_flight >= HAND_OVER

@@ -234,6 +234,35 @@ def test_a_slow_task_holds_up_no_other_thread_of_the_executor() -> None:
         gate.set()
 
 
+@pytest.mark.parametrize("together", [True, False])
+def test_slow_tasks_leave_the_other_threads_to_what_comes_later(together: bool) -> None:
+    """Slow tasks hold two threads of three: all that is due later runs on the third, each time."""
+    gate = threading.Event()
+
+    class Blocking(Recorded):
+        def run(self) -> None:
+            super().run()
+            gate.wait()
+
+    ran: list[object] = []
+    with ThreadPoolExecutor(3) as executor, SystemTimer("slow", 200, executor=executor) as timer:
+        slow = [Blocking(100 * together, "slow", ran) for _ in range(2)]
+        try:
+            for task in slow:
+                timer.add(task)
+                assert together or task.done.wait(PATIENCE)
+            if together:  # one bucket: its third task ends and takes the batch out of the queue
+                timer.add(Recorded(100, "slow", ran))
+            for task in slow:
+                assert task.done.wait(PATIENCE)
+            for turn in range(20):
+                timer.add(task := Recorded(0, turn, ran))
+                assert task.done.wait(PATIENCE)
+        finally:
+            gate.set()
+    assert [name for name in ran if name != "slow"] == list(range(20))
+
+
 def test_the_hand_over_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kafka's queue is not: a slow executor leaves tasks in the wheel, and adds go on."""
     monkeypatch.setattr(system_timer, "HAND_OVER", 10)

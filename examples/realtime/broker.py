@@ -8,7 +8,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -59,9 +59,10 @@ def fetched(path: str) -> Path:
     if not place.exists():
         JARS.mkdir(parents=True, exist_ok=True)
         with urllib.request.urlopen(f"{CENTRAL}/{path}", timeout=PATIENCE_S) as found:
-            part = place.with_suffix(".part")
+            # Another process may fetch the same one.
+            part = place.with_suffix(f".{os.getpid()}.part")
             part.write_bytes(found.read())
-            part.rename(place)
+            part.replace(place)
     return place
 
 
@@ -84,59 +85,79 @@ def _free_port() -> int:
         return int(made.getsockname()[1])
 
 
+class Broker:
+    """A broker that keeps its topics in a folder, and may be killed and started again.
+
+    Ownership: its process, which `kill` ends.  Threading: one thread.
+    """
+
+    def __init__(self, folder: Path, java_options: Sequence[str] = ()) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        port, control = _free_port(), _free_port()
+        self.address = f"127.0.0.1:{port}"
+        self._port = port
+        self._log = folder / "log"
+        settings = {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.voters": f"1@127.0.0.1:{control}",
+            "listeners": f"PLAINTEXT://{self.address},CONTROLLER://127.0.0.1:{control}",
+            "advertised.listeners": f"PLAINTEXT://{self.address}",
+            "controller.listener.names": "CONTROLLER",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+            "log.dirs": str(folder / "data"),
+            "offsets.topic.replication.factor": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "auto.create.topics.enable": "false",
+        }
+        properties = folder / "server.properties"
+        properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+        own = [str(fetched(path)) for path in BROKER]
+        classes = ":".join([*own, f"{Path(pyspark.__file__).parent}/jars/*"])
+        java = Path(os.environ["JAVA_HOME"]) / "bin" / "java"
+        command = [str(java), "-Xmx512m", *java_options, "-cp", classes]
+        cluster = ["-t", "MkU3OEVBNTcwNTJENDM2Qk", "-c", str(properties)]
+        storage = [*command, "kafka.tools.StorageTool", "format", *cluster]
+        subprocess.run(storage, check=True, capture_output=True)
+        self._command = [*command, "kafka.Kafka", str(properties)]
+        self._server: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, with the topics that it has; AssertionError if nobody answers."""
+        with self._log.open("ab") as log:
+            self._server = subprocess.Popen(self._command, stdout=log, stderr=subprocess.STDOUT)
+        _wait_for(self._port, self._server, self._log)
+
+    def make(self, topics: Iterable[str]) -> None:
+        """Make topics of two partitions each."""
+        admin = AdminClient({"bootstrap.servers": self.address})
+        asked = [NewTopic(topic, PARTITIONS, 1) for topic in topics]
+        for made in admin.create_topics(asked, request_timeout=PATIENCE_S).values():
+            made.result()
+
+    def kill(self) -> None:
+        """End it at once."""
+        if self._server is not None:
+            self._server.kill()
+            self._server.wait()
+
+
 @contextmanager
 def broker(folder: Path, topics: Iterable[str]) -> Iterator[str]:
-    """A broker that has these topics, of two partitions each, and no others.
+    """The address of a broker that has these topics, and no others.
 
     A producer that makes its topic itself may write out of order: if the broker does not know the
     partition yet, it refuses the producer's first records and takes the next ones, and refuses the
     first ones for ever after, since their sequence numbers are then too low.
     """
-    own = [str(fetched(path)) for path in BROKER]
-    classes = ":".join([*own, f"{Path(pyspark.__file__).parent}/jars/*"])
-    port, control = _free_port(), _free_port()
-    address = f"127.0.0.1:{port}"
-    settings = {
-        "process.roles": "broker,controller",
-        "node.id": "1",
-        "controller.quorum.voters": f"1@127.0.0.1:{control}",
-        "listeners": f"PLAINTEXT://{address},CONTROLLER://127.0.0.1:{control}",
-        "advertised.listeners": f"PLAINTEXT://{address}",
-        "controller.listener.names": "CONTROLLER",
-        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
-        "log.dirs": str(folder / "data"),
-        "offsets.topic.replication.factor": "1",
-        "transaction.state.log.replication.factor": "1",
-        "transaction.state.log.min.isr": "1",
-        "auto.create.topics.enable": "false",
-    }
-    properties = folder / "server.properties"
-    properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-    java = Path(os.environ["JAVA_HOME"]) / "bin" / "java"
-    command = [str(java), "-Xmx512m", "-cp", classes]
-    cluster = ["-t", "MkU3OEVBNTcwNTJENDM2Qk", "-c", str(properties)]
-    subprocess.run(
-        [*command, "kafka.tools.StorageTool", "format", *cluster], check=True, capture_output=True
-    )
-    log = (folder / "log").open("wb")
-    server = subprocess.Popen(
-        [*command, "kafka.Kafka", str(properties)], stdout=log, stderr=subprocess.STDOUT
-    )
+    made = Broker(folder)
     try:
-        _wait_for(port, server, folder / "log")
-        _make(topics, address)
-        yield address
+        made.start()
+        made.make(topics)
+        yield made.address
     finally:
-        server.kill()
-        server.wait()
-        log.close()
-
-
-def _make(topics: Iterable[str], address: str) -> None:
-    admin = AdminClient({"bootstrap.servers": address})
-    asked = [NewTopic(topic, PARTITIONS, 1) for topic in topics]
-    for made in admin.create_topics(asked, request_timeout=PATIENCE_S).values():
-        made.result()
+        made.kill()
 
 
 def _wait_for(port: int, server: subprocess.Popen[bytes], log: Path) -> None:

@@ -1,10 +1,8 @@
-"""A query in real-time mode over Kafka, and the client that writes and reads its topics.
+"""A query in real-time mode over Kafka, which counts until it is killed.
 
-    real_time.py SETTINGS COMMAND [ARGUMENT ...]
+    real_time.py SETTINGS
 
-SETTINGS is a file of JSON with the broker, the jars and the folder.  ``run`` counts until it is
-killed.  ``client`` takes commands from its input, a line each, and answers each with a line:
-``send FIRST LAST`` writes these numbers, ``read`` gives the results so far as JSON.
+SETTINGS is a file of JSON with the broker, the jars and the folder.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ KEYS = 7
 MONOTONOUS = WatermarkStrategy.for_monotonous_timestamps()
 STEP_MS = 10  # of event time, from number to number
 LATER_MS = 35
-NUMBERS, RESULTS = "numbers", "results"
+NUMBERS, RESULTS = "counted", "counts"  # topics
 OUT = "key string, kind string, count bigint, sum bigint"
 
 
@@ -104,21 +102,5 @@ def run(settings: dict[str, str]) -> None:
     query.awaitTermination()
 
 
-def client(settings: dict[str, str]) -> None:
-    spark = session(settings)
-    for line in sys.stdin:
-        command, *arguments = line.split()
-        if command == "send":
-            first, last = map(int, arguments)
-            rows = [(f"k{number % KEYS}", str(number)) for number in range(first, last)]
-            frame = spark.createDataFrame(rows, "key string, value string").coalesce(1)
-            kafka(frame.write, settings).option("topic", NUMBERS).save()
-            answer: Any = last
-        else:
-            found = kafka(spark.read, settings).option("subscribe", RESULTS).load()
-            answer = [json.loads(row[0]) for row in found.selectExpr("string(value)").collect()]
-        print(json.dumps(answer), flush=True)
-
-
 if __name__ == "__main__":
-    {"run": run, "client": client}[sys.argv[2]](json.loads(Path(sys.argv[1]).read_text()))
+    run(json.loads(Path(sys.argv[1]).read_text()))

@@ -2,15 +2,14 @@
 
     real_time_operators.py SETTINGS
 
-Writes numbers to two topics, runs a query of each kind, and prints their results as JSON after all
-of them have those that are awaited, or after a while.
+Runs a query of each kind over two topics of numbers; each writes to the topic of its name, until it
+is killed.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -30,16 +29,15 @@ from flinkish.functions import (
 from flinkish.functions.aggregates import Count, Sum
 from flinkish.state import MapStateDescriptor, ValueStateDescriptor
 from flinkish.windowing import TumblingEventTimeWindows
-from tests.spark.long.kafka.real_time import KEYS, MONOTONOUS, STEP_MS, kafka, session
+from tests.spark.long.kafka.real_time import MONOTONOUS, STEP_MS, kafka, session
 
 NUMBERS = 140
 WINDOW_MS = 20 * STEP_MS
-LONGEST_S = 400
 ODD = OutputTag("odd", Types.ROW_NAMED(["key", "n"], [Types.STRING(), Types.LONG()]))
 LIMITS = MapStateDescriptor("limits", Types.STRING(), Types.LONG())
 OUT = "key string, a bigint, b bigint"
+FIRST, SECOND = "first", "second"  # topics of numbers
 QUERIES = ("chained", "side", "both", "rules", "windows", "columns")
-TOPICS = ("numbers", "others", *QUERIES)  # a query writes to the topic of its name
 
 
 class Counted(KeyedProcessFunction):
@@ -105,63 +103,39 @@ def numbers(spark: SparkSession, settings: dict[str, str], topic: str) -> Any:
     return fs.DataStream(rows).assign_timestamps_and_watermarks(MONOTONOUS, column="at")
 
 
-def queries(spark: SparkSession, settings: dict[str, str]) -> dict[str, tuple[DataFrame, int]]:
-    """Each kind of operator: its results, and how many to wait for."""
+def queries(spark: SparkSession, settings: dict[str, str]) -> dict[str, DataFrame]:
+    """The results of each kind of operator."""
 
-    def keyed(topic: str = "numbers") -> Any:
+    def keyed(topic: str = FIRST) -> Any:
         return numbers(spark, settings, topic).key_by("key")
 
     options: Any = {"max_parallelism": 4}
-    windows = TumblingEventTimeWindows.of(WINDOW_MS)
     counted = keyed().process(Counted(), schema=OUT, **options)
     chained = counted.key_by("key").process(Counted(), schema=OUT, **options)
-    both = keyed().connect(keyed("others")).process(Both(), schema=OUT, **options)
-    rules = numbers(spark, settings, "others").broadcast(LIMITS)
-    closed = KEYS * (NUMBERS * STEP_MS // WINDOW_MS - 1)
-    return {
-        "chained": (chained.to_df(), NUMBERS),
-        "side": (counted.get_side_output(ODD).to_df(), NUMBERS // 2),
-        "both": (both.to_df(), 2 * NUMBERS),
-        "rules": (keyed().connect(rules).process(Ruled(), schema=OUT, **options).to_df(), NUMBERS),
-        "windows": (
-            keyed().window(windows, **options).process(Spans(), schema=OUT).to_df(),
-            closed,
-        ),
-        "columns": (
-            keyed().window(windows, **options).aggregate([Count(), Sum("n")]).to_df(),
-            closed,
-        ),
+    both = keyed().connect(keyed(SECOND)).process(Both(), schema=OUT, **options)
+    rules = numbers(spark, settings, SECOND).broadcast(LIMITS)
+    windows = keyed().window(TumblingEventTimeWindows.of(WINDOW_MS), **options)
+    found = {
+        "chained": chained,
+        "side": counted.get_side_output(ODD),
+        "both": both,
+        "rules": keyed().connect(rules).process(Ruled(), schema=OUT, **options),
+        "windows": windows.process(Spans(), schema=OUT),
+        "columns": windows.aggregate([Count(), Sum("n")]),
     }
+    return {name: found[name].to_df() for name in QUERIES}
 
 
 def main(settings: dict[str, str]) -> None:
-    plain = session(settings, cores=40)
-    spark = fs.configure(plain.newSession(), real_time=True)
-    written = [(f"k{n % KEYS}", str(n)) for n in range(NUMBERS)]
-    frame = plain.createDataFrame(written, "key string, value string").coalesce(1)
-    for topic in ("numbers", "others"):
-        kafka(frame.write, settings).option("topic", topic).save()
-    running, wanted = [], {}
-    for name, (rows, wanted[name]) in queries(spark, settings).items():
+    spark = fs.configure(session(settings, cores=40), real_time=True)
+    for name, rows in queries(spark, settings).items():
         value = F.to_json(F.struct("*")).alias("value")
         writer = kafka(rows.select(value).writeStream, settings).option("topic", name)
         place = str(Path(settings["folder"]) / "checkpoints" / name)
         writer = writer.option("checkpointLocation", place).outputMode("update")
         writer = writer.option("asyncProgressTrackingEnabled", "false")
-        running.append(writer.trigger(realTime="1 minute").start())
-    end = time.monotonic() + LONGEST_S
-    found: dict[str, list[Any]] = {}
-    while any(len(found.get(name, [])) < many for name, many in wanted.items()):
-        if time.monotonic() > end:
-            break
-        for query in running:
-            assert query.isActive, query.exception()
-        time.sleep(2)
-        for name in wanted:
-            rows = kafka(plain.read, settings).option("subscribe", name).load()
-            texts = rows.selectExpr("string(value)").collect()
-            found[name] = [json.loads(text[0]) for text in texts]
-    print(json.dumps(found))
+        writer.trigger(realTime="1 minute").start()
+    spark.streams.awaitAnyTermination()
 
 
 if __name__ == "__main__":

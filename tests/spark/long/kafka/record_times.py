@@ -1,9 +1,9 @@
 """The timestamps of Kafka's records as event times.
 
-    record_times.py SETTINGS
+    record_times.py SETTINGS CLOSED
 
-Reads a topic that the test has filled, once bounded and once not, and prints what it found as
-JSON.
+Reads a topic that the test has filled, bounded and not, and prints what it found as JSON.  CLOSED
+is how many windows records close without the end of the source.
 """
 
 from __future__ import annotations
@@ -69,15 +69,12 @@ class Program:
         source = builder.set_value_only_deserializer(SimpleStringSchema()).build()
         return self.env.from_source(source, strategy, TOPIC)
 
-    def times(self, strategy: WatermarkStrategy) -> list[Any]:
-        pair = Types.TUPLE([Types.STRING(), Types.LONG()])
-        stream = self.stream(strategy, bounded=True).process(Timed(), pair)
-        return sorted(stream.execute_and_collect())
+    def texts(self, strategy: WatermarkStrategy, *, bounded: bool) -> DataStream:
+        return self.stream(strategy, bounded=bounded).map(lambda text: text, Types.STRING())
 
     def windows(self, strategy: WatermarkStrategy, *, bounded: bool, wanted: int) -> list[Any]:
         windows = TumblingEventTimeWindows.of(Time.milliseconds(WINDOW_MS))
-        texts = self.stream(strategy, bounded=bounded).map(lambda text: text, Types.STRING())
-        keyed = texts.key_by(lambda text: text[0])
+        keyed = self.texts(strategy, bounded=bounded).key_by(lambda text: text[0])
         pair = Types.TUPLE([Types.LONG(), Types.STRING()])
         with keyed.window(windows).process(Content(), pair).execute_and_collect() as found:
             return sorted(islice(found, wanted))
@@ -88,21 +85,27 @@ def monotonous() -> WatermarkStrategy:
     return WatermarkStrategy.for_monotonous_timestamps()
 
 
-def main(settings: dict[str, str], wanted: int) -> None:
+def later() -> WatermarkStrategy:
+    """The same, with an assigner."""
+    return monotonous().with_timestamp_assigner(Later())
+
+
+def times(stream: DataStream) -> list[Any]:
+    """The elements of a stream with their timestamps."""
+    timed = stream.process(Timed(), Types.TUPLE([Types.STRING(), Types.LONG()]))
+    return sorted(timed.execute_and_collect())
+
+
+def main(settings: dict[str, str], closed: int) -> None:
     program = Program(settings)
     none = WatermarkStrategy.no_watermarks()
-    moved = program.stream(none, bounded=True).map(lambda text: text, Types.STRING())
-    again = moved.assign_timestamps_and_watermarks(monotonous().with_timestamp_assigner(Later()))
+    moved = program.texts(none, bounded=True)
     found = {
-        "none": program.times(none),
-        "later": program.times(monotonous().with_timestamp_assigner(Later())),
-        "again": sorted(
-            again.process(
-                Timed(), Types.TUPLE([Types.STRING(), Types.LONG()])
-            ).execute_and_collect()
-        ),
-        "bounded": program.windows(none, bounded=True, wanted=wanted + 1),
-        "unbounded": program.windows(monotonous(), bounded=False, wanted=wanted),
+        "none": times(program.stream(none, bounded=True)),
+        "later": times(program.stream(later(), bounded=True)),
+        "again": times(moved.assign_timestamps_and_watermarks(later())),
+        "bounded": program.windows(none, bounded=True, wanted=closed + 1),
+        "unbounded": program.windows(monotonous(), bounded=False, wanted=closed),
     }
     print(json.dumps(found))
 

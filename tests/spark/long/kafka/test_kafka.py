@@ -6,22 +6,27 @@ FLINKISH_KILLS sets how many times; the default is short.
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
 
-from examples.realtime.broker import broker, connector_jars
+from examples.realtime.broker import Broker
 from tests.spark.long.kafka.program import KEYS
+from tests.spark.long.kafka.running import (
+    KILLS,
+    LONGEST_S,
+    batches_in,
+    between_the_logs,
+    send,
+    settings,
+    started,
+    until_more,
+    values,
+)
 
 PROGRAM = Path(__file__).with_name("program.py")
-KILLS = int(os.environ.get("FLINKISH_KILLS", "8"))
 STEP = 50  # numbers that are written while a program runs
-LONGEST_S = 180
 
 
 def expected(numbers: int) -> set[tuple[str, int, int]]:
@@ -49,54 +54,39 @@ def lines_of(folder: Path) -> list[tuple[str, int, int]]:
     return found
 
 
-def test_nothing_is_lost_or_doubled_by_kills(environment: dict[str, str], tmp_path: Path) -> None:
+def test_nothing_is_lost_or_doubled_by_kills(
+    kafka: Broker, environment: dict[str, str], tmp_path: Path
+) -> None:
     """Files have each total once; of Kafka's records, at least once, none is wrong or missing."""
-    settings = tmp_path / "settings.json"
-    log = tmp_path / "log"
+    known, log, checkpoint = settings(kafka, tmp_path), tmp_path / "log", tmp_path / "checkpoint"
     chance = random.Random(24)
-    (tmp_path / "broker").mkdir()
-    with broker(tmp_path / "broker", ("numbers", "totals")) as address:
-        known = {"broker": address, "jars": connector_jars(), "folder": str(tmp_path)}
-        settings.write_text(json.dumps(known | {"goes_on": "yes"}))
+    kafka.make(("numbers", "totals"))
+    written = 0
 
-        def start(*arguments: str) -> subprocess.Popen[str]:
-            with log.open("w") as errors:
-                return subprocess.Popen(
-                    [sys.executable, str(PROGRAM), str(settings), *arguments],
-                    env=environment,
-                    stdout=subprocess.PIPE,
-                    stderr=errors,
-                    text=True,
-                    start_new_session=True,
-                )
+    def send_more() -> None:
+        nonlocal written
+        numbers = range(written, written := written + STEP)
+        texts = ((f"k{n % KEYS}", json.dumps({"key": f"k{n % KEYS}", "n": n})) for n in numbers)
+        send(kafka, "numbers", texts)
 
-        def done(*arguments: str) -> str:
-            process = start(*arguments)
-            out, _ = process.communicate(timeout=LONGEST_S)
-            assert process.returncode == 0
-            return out
-
-        done("produce", "0", str(STEP))
-        written, kills = STEP, 0
-        while kills < KILLS:
-            running = start("run")
-            time.sleep(chance.uniform(4, 9))
+    for kill in range(KILLS):
+        ended = batches_in(checkpoint)
+        send_more()
+        with started(PROGRAM, known, log, environment) as running:
+            until_more(running, checkpoint, ended)
             assert running.poll() is None, log.read_text()[-6000:]
-            os.killpg(running.pid, signal.SIGKILL)
-            running.wait()
-            kills += 1
-            if kills % 2 == 0:
-                done("produce", str(written), str(written + STEP))
-                written += STEP
-        running = start("run")
+            send_more()
+            if kill % 2:
+                between_the_logs(checkpoint)
+            else:
+                time.sleep(chance.uniform(0, 4))
+    with started(PROGRAM, known, log, environment) as running:
         end = time.monotonic() + LONGEST_S
         while len(lines_of(tmp_path / "files")) < written and time.monotonic() < end:
             assert running.poll() is None, log.read_text()[-6000:]
             time.sleep(0.5)
         time.sleep(2)
-        os.killpg(running.pid, signal.SIGKILL)
-        running.wait()
-        records = json.loads(done("read", "totals").splitlines()[-1])
+    records = [json.loads(value) for value in values(kafka, "totals")]
     lines = lines_of(tmp_path / "files")
     assert len(lines) == len(set(lines)) == written
     # Kafka's partitions interleave as they like, so the order of a key's numbers may differ.
@@ -105,4 +95,4 @@ def test_nothing_is_lost_or_doubled_by_kills(environment: dict[str, str], tmp_pa
     assert set(last.values()) == {
         max(one for one in expected(written) if one[0] == key) for key in last
     }
-    assert {tuple(record) for record in records} == set(lines)
+    assert {(one["key"], one["count"], one["sum"]) for one in records} == set(lines)

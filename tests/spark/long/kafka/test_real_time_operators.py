@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import time
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from examples.realtime.broker import broker, connector_jars
+from examples.realtime.broker import Broker
 from tests.spark.long.kafka.real_time import KEYS, STEP_MS
-from tests.spark.long.kafka.real_time_operators import LONGEST_S, NUMBERS, TOPICS, WINDOW_MS
+from tests.spark.long.kafka.real_time_operators import (
+    FIRST,
+    NUMBERS,
+    QUERIES,
+    SECOND,
+    WINDOW_MS,
+)
+from tests.spark.long.kafka.running import LONGEST_S, send, settings, started, values
+from tests.waiting import until
 
 PROGRAM = Path(__file__).with_name("real_time_operators.py")
 EACH = NUMBERS // KEYS
@@ -21,24 +28,28 @@ EACH = NUMBERS // KEYS
 
 @pytest.fixture(scope="module")
 def found(
-    environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+    kafka: Broker, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, list[Any]]:
-    """The results of each query."""
+    """The results of each query, as soon as all have as many as are awaited."""
     folder = tmp_path_factory.mktemp("operators")
-    with broker(folder, TOPICS) as address:
-        known = {"broker": address, "jars": connector_jars(), "folder": str(folder)}
-        settings = folder / "settings.json"
-        settings.write_text(json.dumps(known))
-        done = subprocess.run(
-            [sys.executable, str(PROGRAM), str(settings)],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=3 * LONGEST_S,
-        )
-    assert done.returncode == 0, done.stderr.rpartition("Traceback (most recent call")[2][:6000]
-    results: dict[str, list[Any]] = json.loads(done.stdout.splitlines()[-1])
-    return results
+    kafka.make((FIRST, SECOND, *QUERIES))
+    for topic in (FIRST, SECOND):
+        send(kafka, topic, ((f"k{n % KEYS}", str(n)) for n in range(NUMBERS)))
+    closed = len(windows())
+    wanted = {"chained": NUMBERS, "side": NUMBERS // 2, "both": 2 * NUMBERS, "rules": 3 * NUMBERS}
+    wanted |= {"windows": closed, "columns": closed}
+    log = folder / "log"
+    with started(PROGRAM, settings(kafka, folder), log, environment) as running:
+
+        def have_come() -> bool:
+            time.sleep(1)
+            many = {name: len(values(kafka, name)) for name in QUERIES}
+            return running.poll() is not None or all(many[name] >= wanted[name] for name in QUERIES)
+
+        until(have_come, "all results", 2 * LONGEST_S)
+        said = log.read_text().rpartition("Traceback (most recent call")[2]
+        assert running.poll() is None, said[:6000]
+    return {name: [json.loads(value) for value in values(kafka, name)] for name in QUERIES}
 
 
 def windows() -> dict[tuple[str, int], list[int]]:

@@ -1,0 +1,97 @@
+"""The broker's topics, and programs that are killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from examples.realtime.broker import PARTITIONS, Broker, connector_jars
+from tests.spark.patience import until
+
+KILLS = int(os.environ.get("FLINKISH_KILLS", "4"))
+LONGEST_S = 180.0
+
+
+def settings(broker: Broker, folder: Path, **more: str) -> str:
+    """A file of JSON for a program: where the broker is, jars, a folder of its own."""
+    file = folder / "settings.json"
+    known = {"broker": broker.address, "jars": connector_jars(), "folder": str(folder)}
+    file.write_text(json.dumps(known | more))
+    return str(file)
+
+
+def send(broker: Broker, topic: str, records: Iterable[tuple[str, str]]) -> None:
+    """Write records of keys and values, in order, to the partitions that Java's client takes."""
+    known = {"bootstrap.servers": broker.address, "partitioner": "murmur2_random"}
+    producer = Producer(known | {"enable.idempotence": True})
+    for key, value in records:
+        producer.produce(topic, key=key, value=value)
+    assert producer.flush(LONGEST_S) == 0
+
+
+def values(broker: Broker, topic: str) -> list[str]:
+    """The values of all records that a topic has now."""
+    reader = Consumer({"bootstrap.servers": broker.address, "group.id": "tests"})
+    try:
+        parts = [TopicPartition(topic, number, 0) for number in range(PARTITIONS)]
+        many = sum(reader.get_watermark_offsets(one, LONGEST_S)[1] for one in parts)
+        reader.assign(parts)
+        found: list[str] = []
+        end = time.monotonic() + LONGEST_S
+        while len(found) < many:
+            assert time.monotonic() < end, f"{len(found)} of {many} records"
+            for record in reader.consume(many - len(found), timeout=1):
+                assert record.error() is None, record.error()
+                found.append((record.value() or b"").decode())
+        return found
+    finally:
+        reader.close()
+
+
+@contextmanager
+def started(
+    program: Path, known: str, log: Path, environment: dict[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A process of a program, and all that it starts, killed at the end."""
+    with log.open("a") as out:
+        process = subprocess.Popen(
+            [sys.executable, str(program), known],
+            env=environment,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def batches_in(checkpoint: Path, log: str = "commits") -> set[str]:
+    """The numbers of the batches in a log of Spark's."""
+    return {path.name for path in (checkpoint / log).glob("[0-9]*")}
+
+
+def between_the_logs(checkpoint: Path) -> None:
+    """Wait until a batch is in the offset log and not in the commit log."""
+    end = time.monotonic() + LONGEST_S
+    while not batches_in(checkpoint, "offsets") - batches_in(checkpoint):
+        assert time.monotonic() < end, "no batch was planned"
+        time.sleep(0.001)
+
+
+def until_more(
+    process: subprocess.Popen[bytes], checkpoint: Path, ended: set[str], more: int = 1
+) -> None:
+    """Wait until batches that are none of these have ended, or the process has."""
+    until(lambda: process.poll() is not None or len(batches_in(checkpoint) - ended) >= more)

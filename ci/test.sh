@@ -14,6 +14,10 @@ environment dev
 need_java
 cd "$ROOM"
 export PYTHONPATH=$ROOM   # for the processes that tests start
+[ "$VENV/spark.jsa" -nt "$VENV/stamps/dev" ] || {
+    say "keeping Spark's Java classes, so that its JVMs start in less time"
+    python -m tests.spark.java_classes >"$LOGS/classes.log" 2>&1 || say "that failed: $LOGS/classes.log"
+}
 case "$*" in
     "" | --all) set -- --numprocesses 2 --dist loadfile --no-loadscope-reorder "$@" ;;
 esac

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.processes import python_path
-from tests.spark.sessions import LOCAL, QUICK, session
+from tests.spark.sessions import JAVA_OPTIONS, LOCAL, QUICK, session
 
 HERE = Path(__file__).parent
 PARTS = HERE / "parts"  # what needs no session
@@ -40,14 +40,10 @@ def worker_environment() -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def environment(
-    environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, str]:
+def environment(environment: dict[str, str]) -> dict[str, str]:
     """As everywhere, and Spark is quick where a program does not say otherwise."""
-    folder = tmp_path_factory.mktemp("spark-conf")
-    lines = [f"{name} {value}\n" for name, value in QUICK.items()]
-    (folder / "spark-defaults.conf").write_text("".join(lines))
-    return environment | {"SPARK_CONF_DIR": str(folder)}
+    settings = (f"-D{name}={value}" for name, value in QUICK.items() if "Java" not in name)
+    return environment | {"SPARK_SUBMIT_OPTS": " ".join([QUICK[JAVA_OPTIONS], *settings])}
 
 
 @pytest.fixture(scope="session")

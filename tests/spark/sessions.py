@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,11 +24,17 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }
+# What java_classes.py has kept of an earlier start.
+CLASSES = Path(sys.prefix) / "spark.jsa"
+# Queries are short: what it takes to load and compile them is most of what they take.
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+KEPT = f'-XX:SharedArchiveFile="{CLASSES}" -Xlog:disable' if CLASSES.exists() else ""
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 # For programs of users, too.
 QUICK = {
     "spark.python.authenticate.socketTimeout": "120s",  # machines may be busy
-    # Queries are short: what it takes to compile them is most of what they take.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    JAVA_OPTIONS: f"{JAVA} {KEPT}",
+    "spark.executor.extraJavaOptions": f"{JAVA} {KEPT}",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }

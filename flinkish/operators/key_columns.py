@@ -14,7 +14,7 @@ from flinkish._core.columns.records import RecordReader
 from flinkish._core.state.key_rows import gather_keys
 from flinkish._core.state.table import StateTable
 
-__all__ = ["KeyReader", "columns_of_keys", "normalized_column", "rows_of_column", "text_buffers"]
+__all__ = ["KeyReader", "columns_of_keys", "normalized_column", "text_buffers"]
 
 
 class KeyReader:
@@ -27,6 +27,7 @@ class KeyReader:
         self._numbers: npt.NDArray[np.int64] | None = None
         self._texts: tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]] | None = None
         self._packed = packed
+        self._count = len(column)
         if pa.types.is_integer(column.type) and column.type != pa.uint64():
             self._numbers = column.cast(pa.int64()).to_numpy()
         elif packed or pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
@@ -35,12 +36,18 @@ class KeyReader:
             self._keys = RecordReader([normalized_column(column)], ("key",)).values(0)
 
     def rows(
-        self, table: StateTable, start: int, stop: int, groups: npt.NDArray[np.int32] | None = None
+        self,
+        table: StateTable,
+        start: int = 0,
+        stop: int | None = None,
+        *,
+        groups: npt.NDArray[np.int32] | None = None,
     ) -> npt.NDArray[np.uint32]:
-        """The table's rows of keys ``start`` to ``stop``; rows of new keys are made.
+        """The table's rows of keys ``start`` to ``stop``, of all by default; new keys get rows.
 
         ``groups`` are their key groups, for a table of several.
         """
+        stop = self._count if stop is None else stop
         rows = np.empty(stop - start, np.uint32)
         if self._numbers is not None:
             table.intern_ints(self._numbers[start:stop], groups, rows)
@@ -51,17 +58,6 @@ class KeyReader:
         else:
             table.intern_objects(self._keys[start:stop], groups, rows)
         return rows
-
-
-def rows_of_column(
-    table: StateTable,
-    column: pa.Array,
-    groups: npt.NDArray[np.int32] | None = None,
-    *,
-    packed: bool = False,
-) -> npt.NDArray[np.uint32]:
-    """The table's rows of all keys of a column; see `KeyReader`."""
-    return KeyReader(column, packed=packed).rows(table, 0, len(column), groups)
 
 
 def columns_of_keys(

@@ -20,16 +20,15 @@ from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.metrics import MetricGroup
 from flinkish.operators.definition import EnginePlace, KeyedDefinition
-from flinkish.operators.key_columns import rows_of_column
 from flinkish.operators.opened import OpenedFunctions
 from flinkish.operators.runtime_context import KeyedRuntimeContext
 from flinkish.spark.batches import joined
 from flinkish.spark.encoders import RowEncoder
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.keyed.output_pieces import FIRST_OUTPUTS, Outputs, cut
-from flinkish.spark.keyed.packed_columns import element_times
+from flinkish.spark.keyed.packed_columns import element_keys, element_times
 from flinkish.spark.keyed.packing import NULL_KEY_GROUP
-from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, KEY, MAIN, OperatorPlan
+from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, MAIN, OperatorPlan
 from flinkish.spark.keyed.result_rows import Result
 from flinkish.spark.keyed.run_counts import RunCounts
 from flinkish.spark.type_mapping import row_schema
@@ -307,8 +306,7 @@ class OperatorRun:
 
     def key_rows(self, batch: pa.RecordBatch) -> np.ndarray:
         """The table's rows of the keys of a batch."""
-        name = self._plan.key_column
-        return rows_of_column(self.table, batch.column(name or KEY), packed=name is None)
+        return element_keys(batch, self._plan.key_column).rows(self.table)
 
     def route_null_keys(self, lost: Iterable[pa.RecordBatch]) -> Iterator[Result]:
         """Count rows without a key and send them to the side output that was asked for."""

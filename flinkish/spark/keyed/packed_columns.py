@@ -8,13 +8,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flinkish.common.timestamps import MIN_TIMESTAMP
-from flinkish.spark.keyed.plan import EVENT_TIME
+from flinkish.operators.key_columns import KeyReader
+from flinkish.spark.keyed.plan import EVENT_TIME, KEY
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["element_times"]
+__all__ = ["element_keys", "element_times"]
+
+
+def element_keys(rows: pa.RecordBatch, column: str | None) -> KeyReader:
+    """The keys of packed rows: a column of theirs or, without one, encoded in one of its own."""
+    return KeyReader(rows.column(column or KEY), packed=column is None)
 
 
 def element_times(rows: pa.RecordBatch) -> npt.NDArray[np.int64]:

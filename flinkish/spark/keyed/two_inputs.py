@@ -22,12 +22,11 @@ from flinkish._core.values.codec import pack_groups, unpack_payload
 from flinkish._core.values.values import pack_key
 from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.operators.broadcast_definition import Broadcast, KeyedBroadcast
-from flinkish.operators.key_columns import rows_of_column
 from flinkish.spark.batches import joined
 from flinkish.spark.elements import ElementReader
 from flinkish.spark.internals import spark_schema
 from flinkish.spark.keyed.operator_run import BLOCK, OperatorRun
-from flinkish.spark.keyed.packed_columns import element_times
+from flinkish.spark.keyed.packed_columns import element_keys, element_times
 from flinkish.spark.keyed.packing import (
     NULL_KEY_GROUP,
     Batches,
@@ -224,8 +223,7 @@ class TwoInputRun(OperatorRun):
 
     def _keys_of(self, number: int, rows: pa.RecordBatch) -> npt.NDArray[np.uint32]:
         """The table's rows of the keys of packed rows of one input."""
-        column = self._inputs[number - 1].key_column
-        return rows_of_column(self.table, rows.column(column or KEY), packed=column is None)
+        return element_keys(rows, self._inputs[number - 1].key_column).rows(self.table)
 
     def _hand_over(
         self,
@@ -283,7 +281,7 @@ class TwoInputRun(OperatorRun):
 
     def key_rows(self, batch: pa.RecordBatch) -> npt.NDArray[np.uint32]:
         """The table's rows of the keys of a `union_frame`."""
-        return rows_of_column(self.table, batch.column(KEY), packed=True)
+        return element_keys(batch, None).rows(self.table)
 
     def unpack(self, payloads: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
         """The packed batches of payloads, of either input."""

@@ -13,12 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from flinkish._core.values.codec import pack_groups, unpack_payload
-from flinkish.operators.key_columns import KeyReader
 from flinkish.spark.batches import joined
 from flinkish.spark.keyed.operator_run import OperatorRun
-from flinkish.spark.keyed.packed_columns import element_times
+from flinkish.spark.keyed.packed_columns import element_keys, element_times
 from flinkish.spark.keyed.packing import NULL_KEY_GROUP, keyed_batch
-from flinkish.spark.keyed.plan import AFTER_WATERMARK, KEY, OperatorPlan
+from flinkish.spark.keyed.plan import AFTER_WATERMARK, OperatorPlan
 from flinkish.spark.keyed.result_rows import Result
 
 __all__ = ["PartitionRows", "pack_partitions"]
@@ -57,8 +56,7 @@ class PartitionRows:
             rows, groups = rows.take(pa.array(order)), groups[order]
         self._reader = plan.elements(rows)
         self._times = element_times(rows) if plan.timed else None
-        key = plan.key_column
-        self._keys = KeyReader(rows.column(key or KEY), packed=key is None)
+        self._keys = element_keys(rows, plan.key_column)
         starts = np.flatnonzero(np.diff(groups, prepend=-1)).tolist()
         spans = zip(starts, [*starts[1:], len(groups)], strict=True)
         self._spans = dict(zip(groups[starts].tolist(), spans, strict=True))

@@ -3,11 +3,13 @@
     bash ci/bench.sh spark_real_time                    # at 1,000 rows/s
     bash ci/bench.sh spark_real_time --rate 100000 --every 100
     bash ci/bench.sh spark_real_time --backlog 10000000 --every 1000    # rows/s of rows that wait
+    bash ci/bench.sh spark_real_time --timers           # how late timers on processing time are
+    bash ci/bench.sh spark_real_time --idle             # the CPU of a query that waits for rows
 
 A broker on loopback, a process that sends, the query, and this process, which reads the results.  A
 row counts for its key and moves a timer; one in ``--every`` of a key gives a result.  A latency is
-from the moment before the row is sent to the moment after its result is read, by one clock.  The
-first seconds, in which the JVM compiles, do not count.
+from the moment before the row is sent, with ``--timers`` from the time of the timer, to the moment
+after its result is read, by one clock.  The first seconds, in which the JVM compiles, do not count.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 ROWS, RESULTS = "rows", "results"
 TIMER_MS = 3_600_000
+SOON_MS = 500
 WARM_S = 40
 LONGEST_S = 600
 
@@ -68,6 +71,17 @@ class Counts(KeyedProcessFunction):
 
     def on_timer(self, timestamp: int, context: Any) -> Iterator[Any]:
         yield timestamp, 0
+
+
+class Soon(KeyedProcessFunction):
+    """Gives a result some time after each row, on the worker's clock."""
+
+    def process_element(self, value: Any, context: Any) -> None:
+        timers = context.timer_service()
+        timers.register_processing_time_timer(timers.current_processing_time() + SOON_MS)
+
+    def on_timer(self, timestamp: int, context: Any) -> Iterator[Any]:
+        yield timestamp * 1000, 0
 
 
 def job(settings: dict[str, Any]) -> None:
@@ -103,10 +117,11 @@ def job(settings: dict[str, Any]) -> None:
         )
         .key_by("key")
         .process(
-            Counts(settings["every"]),
+            Soon() if settings["timers"] else Counts(settings["every"]),
             schema="sent bigint, count bigint",
             uid="counts",
             max_parallelism=settings["groups"],
+            processing_time_timers=settings["timers"],
         )
     )
     out = counts.to_df().select(F.concat_ws(" ", "sent", "count").alias("value"))
@@ -171,7 +186,9 @@ def arrived(consumer: Consumer) -> list[Any]:
     return [] if first is None else [first, *consumer.consume(10_000, 0)]
 
 
-def latencies(consumer: Consumer, process: psutil.Process, asked: argparse.Namespace) -> None:
+def latencies(
+    consumer: Consumer, sender: Any, process: psutil.Process, asked: argparse.Namespace
+) -> None:
     """Print how long results took after the warm-up, and the CPU of the query."""
     found: list[float] = []
     steady, used = math.inf, 0.0  # from when on it counts, after the query has caught up
@@ -181,18 +198,21 @@ def latencies(consumer: Consumer, process: psutil.Process, asked: argparse.Names
         taken = [now * 1000 - int(one.value().split()[0]) / 1000 for one in messages]
         if steady == math.inf and taken and min(taken) < 1000:
             steady = now + asked.warm
+            if asked.idle:
+                sender.kill()
         if now < steady:
             used = cpu_of(process)
         else:
             found += taken
     used = cpu_of(process) - used
-    parts = np.percentile(found, [50, 90, 99, 99.9])
-    print(
-        f"{asked.rate:,d} rows/s: p50 {parts[0]:.1f} ms, p90 {parts[1]:.1f}, p99 {parts[2]:.1f}, "
-        f"p99.9 {parts[3]:.1f}, over {len(found):,d} results; "
-        f"{used / asked.seconds:.2f} cores used by the query",
-        flush=True,
-    )
+    said = "no rows: "
+    if not asked.idle:
+        parts = np.percentile(found, [50, 90, 99, 99.9])
+        said = (
+            f"{asked.rate:,d} rows/s: p50 {parts[0]:.1f} ms, p90 {parts[1]:.1f}, "
+            f"p99 {parts[2]:.1f}, p99.9 {parts[3]:.1f}, over {len(found):,d} results; "
+        )
+    print(f"{said}{used / asked.seconds:.3f} cores used by the query", flush=True)
 
 
 def throughput(consumer: Consumer, asked: argparse.Namespace) -> None:
@@ -218,6 +238,8 @@ def main() -> None:
     parser.add_argument("--keys", type=int, default=10_000)
     parser.add_argument("--groups", type=int, default=16)
     parser.add_argument("--backlog", type=int, default=0)
+    parser.add_argument("--timers", action="store_true")
+    parser.add_argument("--idle", action="store_true")
     parser.add_argument("--batch", default="5 minutes")
     parser.add_argument("--buffer-timeout", type=int, default=5, help="ms")
     asked = parser.parse_args()
@@ -254,7 +276,7 @@ def measure(asked: argparse.Namespace, settings: dict[str, Any]) -> None:
         if asked.backlog:
             throughput(consumer, asked)
         else:
-            latencies(consumer, psutil.Process(query.pid), asked)
+            latencies(consumer, sender, psutil.Process(query.pid), asked)
     finally:
         tree = psutil.Process(query.pid).children(recursive=True)
         for one in [*tree, query, sender]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -242,6 +243,9 @@ def test_union(spark: SparkSession, numbers: DataStream) -> None:
     rate = DataStream(spark.readStream.format("rate").load().selectExpr("value n", "timestamp"))
     with pytest.raises(TimestampError, match="some have none"):
         rate.union(rate.assign_timestamps_and_watermarks(NONE, column="timestamp"))
+    known = DataStream._of(replace(rate._rows, event_time="timestamp", source_times=True))
+    assert known.union(known)._rows.event_time is not None
+    assert rate.union(known)._rows.event_time is None, "some rows have none, so none has"
     rate = DataStream(rate.to_df().select("n"))
     with pytest.raises(UnsupportedOperationError, match="streaming DataFrame"):
         numbers.union(rate)

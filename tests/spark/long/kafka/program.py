@@ -28,7 +28,6 @@ from flinkish.datastream.formats.json import (
 
 NUMBER = Types.ROW_NAMED(["key", "n"], [Types.STRING(), Types.LONG()])
 TOTAL = Types.ROW_NAMED(["key", "count", "sum"], [Types.STRING(), Types.LONG(), Types.LONG()])
-KEYS = 5
 
 
 def added(a: Row, b: Row) -> Row:

@@ -21,7 +21,6 @@ from flinkish.common import Types, WatermarkStrategy
 from flinkish.functions import KeyedProcessFunction
 from flinkish.state import ValueStateDescriptor
 
-KEYS = 7
 MONOTONOUS = WatermarkStrategy.for_monotonous_timestamps()
 STEP_MS = 10  # of event time, from number to number
 LATER_MS = 35

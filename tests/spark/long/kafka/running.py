@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,24 @@ from tests.spark.patience import until
 
 KILLS = int(os.environ.get("FLINKISH_KILLS", "4"))
 LONGEST_S = 180.0
+KEYS = 7
+
+
+def numbers(first: int, last: int) -> Iterator[tuple[str, str]]:
+    """Numbers with their keys."""
+    return ((f"k{n % KEYS}", str(n)) for n in range(first, last))
+
+
+def expected(many: int) -> set[tuple[str, int, int]]:
+    """The counts and sums of each key, after each of so many numbers."""
+    counts: Counter[str] = Counter()
+    sums: Counter[str] = Counter()
+    found = set()
+    for key, number in numbers(0, many):
+        counts[key] += 1
+        sums[key] += int(number)
+        found.add((key, counts[key], sums[key]))
+    return found
 
 
 def settings(broker: Broker, folder: Path, **more: str) -> str:

@@ -8,16 +8,16 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections import Counter
 from pathlib import Path
 
 from examples.realtime.broker import Broker
-from tests.spark.long.kafka.program import KEYS
 from tests.spark.long.kafka.running import (
     KILLS,
     LONGEST_S,
     batches_in,
     between_the_logs,
+    expected,
+    numbers,
     send,
     settings,
     started,
@@ -27,19 +27,6 @@ from tests.spark.long.kafka.running import (
 
 PROGRAM = Path(__file__).with_name("program.py")
 STEP = 50  # numbers that are written while a program runs
-
-
-def expected(numbers: int) -> set[tuple[str, int, int]]:
-    """The totals of each number's key as far as that number."""
-    counts: Counter[str] = Counter()
-    sums: Counter[str] = Counter()
-    found = set()
-    for number in range(numbers):
-        key = f"k{number % KEYS}"
-        counts[key] += 1
-        sums[key] += number
-        found.add((key, counts[key], sums[key]))
-    return found
 
 
 def lines_of(folder: Path) -> list[tuple[str, int, int]]:
@@ -65,9 +52,8 @@ def test_nothing_is_lost_or_doubled_by_kills(
 
     def send_more() -> None:
         nonlocal written
-        numbers = range(written, written := written + STEP)
-        texts = ((f"k{n % KEYS}", json.dumps({"key": f"k{n % KEYS}", "n": n})) for n in numbers)
-        send(kafka, "numbers", texts)
+        more = numbers(written, written := written + STEP)
+        send(kafka, "numbers", ((key, json.dumps({"key": key, "n": int(n)})) for key, n in more))
 
     for kill in range(KILLS):
         ended = batches_in(checkpoint)

@@ -9,18 +9,20 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from examples.realtime.broker import Broker
-from tests.spark.long.kafka.real_time import KEYS, LATER_MS, NUMBERS, RESULTS, STEP_MS
+from tests.spark.long.kafka.real_time import LATER_MS, NUMBERS, RESULTS, STEP_MS
 from tests.spark.long.kafka.running import (
+    KEYS,
     KILLS,
     LONGEST_S,
     batches_in,
     between_the_logs,
+    expected,
+    numbers,
     send,
     settings,
     started,
@@ -31,24 +33,6 @@ from tests.spark.sessions import JAVA
 
 PROGRAM = Path(__file__).with_name("real_time.py")
 STEP = 70
-
-
-def expected(numbers: int) -> set[tuple[str, int, int]]:
-    """Each key's counts and sums, number by number."""
-    counts: Counter[str] = Counter()
-    sums: Counter[str] = Counter()
-    found = set()
-    for number in range(numbers):
-        key = f"k{number % KEYS}"
-        counts[key] += 1
-        sums[key] += number
-        found.add((key, counts[key], sums[key]))
-    return found
-
-
-def numbers(first: int, last: int) -> Iterator[tuple[str, str]]:
-    """Records of numbers."""
-    return ((f"k{n % KEYS}", str(n)) for n in range(first, last))
 
 
 def results(kafka: Broker, kind: str) -> set[tuple[Any, ...]]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from examples.realtime.broker import Broker
-from tests.spark.long.kafka.real_time import KEYS, STEP_MS
+from tests.spark.long.kafka.real_time import STEP_MS
 from tests.spark.long.kafka.real_time_operators import (
     FIRST,
     NUMBERS,
@@ -19,7 +19,7 @@ from tests.spark.long.kafka.real_time_operators import (
     SECOND,
     WINDOW_MS,
 )
-from tests.spark.long.kafka.running import LONGEST_S, send, settings, started, values
+from tests.spark.long.kafka.running import KEYS, LONGEST_S, numbers, send, settings, started, values
 from tests.waiting import until
 
 PROGRAM = Path(__file__).with_name("real_time_operators.py")
@@ -34,7 +34,7 @@ def found(
     folder = tmp_path_factory.mktemp("operators")
     kafka.make((FIRST, SECOND, *QUERIES))
     for topic in (FIRST, SECOND):
-        send(kafka, topic, ((f"k{n % KEYS}", str(n)) for n in range(NUMBERS)))
+        send(kafka, topic, numbers(0, NUMBERS))
     closed = len(windows())
     wanted = {"chained": NUMBERS, "side": NUMBERS // 2, "both": 2 * NUMBERS, "rules": 3 * NUMBERS}
     wanted |= {"windows": closed, "columns": closed}

@@ -2,7 +2,7 @@
 
     real_time_operators.py SETTINGS
 
-Runs a query of each kind over two topics of numbers; each writes to the topic of its name, until it
+Runs a query of each kind over topics of numbers; each writes to the topic of its name, until it
 is killed.
 """
 
@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import flinkish.spark as fs
-from flinkish.common import Types
+from flinkish.common import Duration, Types, WatermarkStrategy
 from flinkish.common.output_tag import OutputTag
 from flinkish.functions import (
     KeyedBroadcastProcessFunction,
@@ -37,7 +37,9 @@ ODD = OutputTag("odd", Types.ROW_NAMED(["key", "n"], [Types.STRING(), Types.LONG
 LIMITS = MapStateDescriptor("limits", Types.STRING(), Types.LONG())
 OUT = "key string, a bigint, b bigint"
 FIRST, SECOND = "first", "second"  # topics of numbers
-QUERIES = ("chained", "side", "both", "rules", "windows", "columns")
+HALF = "half"  # a topic of numbers, all in one partition
+QUERIES = ("chained", "side", "both", "rules", "windows", "columns", "idle")
+IDLE = MONOTONOUS.with_idleness(Duration.of_seconds(2))
 
 
 class Counted(KeyedProcessFunction):
@@ -87,7 +89,12 @@ class Spans(ProcessWindowFunction):
         yield key, context.window().start, len(list(elements))
 
 
-def numbers(spark: SparkSession, settings: dict[str, str], topic: str) -> Any:
+def numbers(
+    spark: SparkSession,
+    settings: dict[str, str],
+    topic: str,
+    strategy: WatermarkStrategy = MONOTONOUS,
+) -> Any:
     """A topic as a stream with event time."""
     rows = (
         kafka(spark.readStream, settings)
@@ -100,7 +107,7 @@ def numbers(spark: SparkSession, settings: dict[str, str], topic: str) -> Any:
         )
         .withColumn("at", F.timestamp_millis(F.col("n") * STEP_MS))
     )
-    return fs.DataStream(rows).assign_timestamps_and_watermarks(MONOTONOUS, column="at")
+    return fs.DataStream(rows).assign_timestamps_and_watermarks(strategy, column="at")
 
 
 def queries(spark: SparkSession, settings: dict[str, str]) -> dict[str, DataFrame]:
@@ -114,7 +121,9 @@ def queries(spark: SparkSession, settings: dict[str, str]) -> dict[str, DataFram
     chained = counted.key_by("key").process(Counted(), schema=OUT, **options)
     both = keyed().connect(keyed(SECOND)).process(Both(), schema=OUT, **options)
     rules = numbers(spark, settings, SECOND).broadcast(LIMITS)
-    windows = keyed().window(TumblingEventTimeWindows.of(WINDOW_MS), **options)
+    spans = TumblingEventTimeWindows.of(WINDOW_MS)
+    windows = keyed().window(spans, **options)
+    half = numbers(spark, settings, HALF, IDLE).key_by("key").window(spans, **options)
     found = {
         "chained": chained,
         "side": counted.get_side_output(ODD),
@@ -122,6 +131,7 @@ def queries(spark: SparkSession, settings: dict[str, str]) -> dict[str, DataFram
         "rules": keyed().connect(rules).process(Ruled(), schema=OUT, **options),
         "windows": windows.process(Spans(), schema=OUT),
         "columns": windows.aggregate([Count(), Sum("n")]),
+        "idle": half.process(Spans(), schema=OUT),
     }
     return {name: found[name].to_df() for name in QUERIES}
 

@@ -48,12 +48,14 @@ def settings(broker: Broker, folder: Path, **more: str) -> str:
     return str(file)
 
 
-def send(broker: Broker, topic: str, records: Iterable[tuple[str, str]]) -> None:
+def send(
+    broker: Broker, topic: str, records: Iterable[tuple[str, str]], partition: int = -1
+) -> None:
     """Write records of keys and values, in order, to the partitions that Java's client takes."""
     known = {"bootstrap.servers": broker.address, "partitioner": "murmur2_random"}
     producer = Producer(known | {"enable.idempotence": True})
     for key, value in records:
-        producer.produce(topic, key=key, value=value)
+        producer.produce(topic, key=key, value=value, partition=partition)
     assert producer.flush(LONGEST_S) == 0
 
 

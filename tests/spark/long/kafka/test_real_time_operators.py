@@ -14,6 +14,7 @@ from examples.realtime.broker import Broker
 from tests.spark.long.kafka.real_time import STEP_MS
 from tests.spark.long.kafka.real_time_operators import (
     FIRST,
+    HALF,
     NUMBERS,
     QUERIES,
     SECOND,
@@ -32,12 +33,13 @@ def found(
 ) -> dict[str, list[Any]]:
     """The results of each query, as soon as all have as many as are awaited."""
     folder = tmp_path_factory.mktemp("operators")
-    kafka.make((FIRST, SECOND, *QUERIES))
+    kafka.make((FIRST, SECOND, HALF, *QUERIES))
     for topic in (FIRST, SECOND):
         send(kafka, topic, numbers(0, NUMBERS))
+    send(kafka, HALF, numbers(0, NUMBERS), partition=1)
     closed = len(windows())
     wanted = {"chained": NUMBERS, "side": NUMBERS // 2, "both": 2 * NUMBERS, "rules": 3 * NUMBERS}
-    wanted |= {"windows": closed, "columns": closed}
+    wanted |= {"windows": closed, "columns": closed, "idle": closed}
     log = folder / "log"
     with started(PROGRAM, settings(kafka, folder), log, environment) as running:
 
@@ -95,6 +97,12 @@ def test_windows_by_rows(found: dict[str, list[Any]]) -> None:
     assert {window: rows.get(window) for window in closed} == {
         window: len(ns) for window, ns in closed.items()
     }
+
+
+def test_a_partition_without_rows(found: dict[str, list[Any]]) -> None:
+    """It holds the watermark back until it is idle."""
+    rows = {(row["key"], row["a"]): row["b"] for row in found["idle"]}
+    assert rows == {window: len(ns) for window, ns in windows().items()}
 
 
 def test_windows_by_columns(found: dict[str, list[Any]]) -> None:

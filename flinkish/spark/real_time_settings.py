@@ -16,12 +16,18 @@ from flinkish.common.errors import (
 
 __all__ = [
     "MAX_BATCH_BYTES",
+    "NO_FOREACH_BATCH",
     "REAL_TIME_AT_START",
     "REAL_TIME_SETTINGS",
     "buffer_timeout_ms",
     "configure_real_time",
     "is_real_time",
 ]
+
+NO_FOREACH_BATCH = (
+    "foreach_batch has the rows of a batch when it ends, which in real-time mode is after minutes: "
+    "write to Kafka, or define the query in a session without real_time=True"
+)
 
 _CHOSEN = "flinkish.realTime"
 _BUFFER_TIMEOUT = "flinkish.realTime.bufferTimeout"

@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import flinkish.spark as fs
+from flinkish.common import OutputTag
 from flinkish.common.errors import IllegalStateError, UnsupportedOperationError
 from flinkish.datastream import AsyncDataStream
 from flinkish.spark import DataStream, ProcessedStream
@@ -43,6 +44,9 @@ def test_outputs_of_one_run(endless: DataFrame) -> None:
     with pytest.raises(UnsupportedOperationError, match="foreach_batch"):
         stream.foreach_batch(lambda batch, rows: None)
     assert set(stream.statistics().values()) == {0}, "nothing has run"
+    called = fs.async_map(endless, Flaky(1), OUT, on_error=OutputTag("failed"))
+    with pytest.raises(UnsupportedOperationError, match="foreach_batch"):
+        called.foreach_batch(lambda batch, rows: None)
 
 
 def test_united_sources(endless: DataFrame) -> None:
@@ -60,11 +64,12 @@ def test_two_inputs_of_which_one_is_an_output(endless: DataFrame) -> None:
             joined.process(Match(), schema=OUT)
 
 
-def test_calls(endless: DataFrame) -> None:
-    with pytest.raises(UnsupportedOperationError, match="would wait for the next row"):
-        fs.async_map(endless, Flaky(1), OUT)
-    with pytest.raises(UnsupportedOperationError, match="would wait for the next row"):
-        AsyncDataStream.unordered_wait(DataStream(endless), Flaky(1), 1000, 2, OUT)
+def test_calls_in_streams_with_event_time(endless: DataFrame) -> None:
+    for stream in (timed(endless), silence(timed(endless))):
+        with pytest.raises(UnsupportedOperationError, match="the watermark would overtake"):
+            AsyncDataStream.unordered_wait(stream, Flaky(1), 1000, 2, OUT)
+    called = AsyncDataStream.unordered_wait(DataStream(endless), Flaky(1), 1000, 2, OUT)
+    assert called.to_df().isStreaming
 
 
 def test_batch_dataframes_are_as_ever(endless: DataFrame) -> None:

@@ -112,10 +112,11 @@ def call_rows(
     ``named``: the user gave the name.  Its tasks report to ``reports``.  ``job`` is what the
     operators of a program share.
     """
-    if frame.isStreaming and is_real_time(frame.sparkSession):
+    if (marked or stamped is not None) and frame.isStreaming and is_real_time(frame.sparkSession):
         raise UnsupportedOperationError(
-            f"calls of {name!r} in real-time mode would wait for the next row: make them in a "
-            "session without real_time=True"
+            f"calls of {name!r} in a stream with event time: in real-time mode the watermark would "
+            "overtake those that take long; give DataFrames to async_map, and results event time "
+            "by assign_timestamps_and_watermarks"
         )
     make()  # refuses here what workers would
     check_picklable(make, f"the function {name!r}")

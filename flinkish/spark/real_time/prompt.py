@@ -23,11 +23,12 @@ from pyspark.sql.types import (
 )
 
 from flinkish.spark.internals import map_in_jvm
-from flinkish.spark.real_time.arrivals import PAD
-from flinkish.spark.real_time_settings import MAX_BATCH_BYTES, buffer_timeout_ms
+from flinkish.spark.mapped_frame import MappedFrame
+from flinkish.spark.real_time.arrivals import PAD, without_pads
+from flinkish.spark.real_time_settings import MAX_BATCH_BYTES, buffer_timeout_ms, is_real_time
 from flinkish.spark.session import context_of
 
-__all__ = ["as_they_come"]
+__all__ = ["as_they_come", "from_source", "in_time"]
 
 _SOURCE = Path(__file__).with_name("prompt_rows.java")
 _CLASS = "flinkish.realtime.PromptRows"
@@ -43,6 +44,20 @@ def as_they_come(frame: DataFrame) -> DataFrame:
     given = (len(columns), MAX_BATCH_BYTES, buffer_timeout_ms(frame.sparkSession) * 1_000_000)
     rows = map_in_jvm(plain, StructType(columns), _SOURCE.read_text(), _CLASS, given)
     return rows.select(*map(_as_before, fields), PAD)
+
+
+def from_source(rows: MappedFrame) -> MappedFrame:
+    """The rows of a source, which go to Python as they come."""
+    made = rows.made if rows.function is not None else rows.base.schema
+    return MappedFrame(as_they_come(rows.base), without_pads(rows.function), made)
+
+
+def in_time(rows: MappedFrame) -> MappedFrame:
+    """The same rows; those that a function makes come as they are made, in real-time mode."""
+    base = rows.base
+    if rows.function is None or not base.isStreaming or not is_real_time(base.sparkSession):
+        return rows
+    return rows if PAD in base.columns else from_source(rows)
 
 
 def _column(field: StructField) -> Column:

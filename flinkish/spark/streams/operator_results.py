@@ -26,10 +26,10 @@ from flinkish.spark.keyed.processor import KeyGroupProcessor
 from flinkish.spark.keyed.result_rows import COUNTERS, results_schema
 from flinkish.spark.keyed.versioned import output_runner, version_runner
 from flinkish.spark.mapped_frame import MappedFrame
-from flinkish.spark.real_time.arrivals import without_pads
 from flinkish.spark.real_time.counts import SumOfCounts
-from flinkish.spark.real_time.prompt import as_they_come
+from flinkish.spark.real_time.prompt import as_they_come, from_source
 from flinkish.spark.real_time.run import BATCH_TIME, real_time_runner
+from flinkish.spark.real_time_settings import NO_FOREACH_BATCH
 from flinkish.spark.session import check_session, check_versioned_session, context_of
 from flinkish.spark.versions.located import tell_checkpoints
 
@@ -106,17 +106,11 @@ def _in_real_time(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | N
                 "in real-time mode both inputs of an operator are sources: its tasks could not "
                 "know how many tasks of another operator come before them"
             )
-        second = _from_source(second)
-    packed = plan.strategy.packed(plan, rows if plan.chained else _from_source(rows), second)
+        second = from_source(second)
+    packed = plan.strategy.packed(plan, rows if plan.chained else from_source(rows), second)
     times = F.unix_millis(F.current_timestamp())
     packed = packed.repartition(plan.partitions, "slot").withColumn(BATCH_TIME, times)
     return as_they_come(packed)
-
-
-def _from_source(rows: MappedFrame) -> MappedFrame:
-    """The rows of a source, which go to Python as they come."""
-    made = rows.made if rows.function is not None else rows.base.schema
-    return MappedFrame(as_they_come(rows.base), without_pads(rows.function), made)
 
 
 def _in_pass(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None) -> DataFrame:
@@ -253,10 +247,7 @@ class RealTimeResults(OperatorResults):
 
     def all_outputs(self) -> DataFrame:
         """UnsupportedOperationError: a batch of this mode is minutes long."""
-        raise UnsupportedOperationError(
-            "foreach_batch has the rows of a batch when it ends, which in real-time mode is after "
-            "minutes: write to Kafka, or define the query in a session without real_time=True"
-        )
+        raise UnsupportedOperationError(NO_FOREACH_BATCH)
 
     def statistics(self, query: Any = None) -> dict[str, int]:
         """Sums over the batches that have ended since the operator was defined.

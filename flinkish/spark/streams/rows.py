@@ -17,6 +17,7 @@ from flinkish.spark.elements import ElementReader
 from flinkish.spark.keyed.plan import MARK, PHASE, OperatorPlan
 from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.passes import JobScope, Pass
+from flinkish.spark.real_time.prompt import in_time
 from flinkish.spark.schemas import output_schema, session_time_zone
 from flinkish.spark.streams.chosen_keys import ChosenKeys
 
@@ -163,7 +164,7 @@ class StreamRows:
 
     def without_marks(self) -> DataFrame:
         """All columns of the rows that are elements."""
-        frame = self.mapped.frame
+        frame = in_time(self.mapped).frame
         return frame.where(F.col(PHASE) != MARK) if self.marked else frame
 
 

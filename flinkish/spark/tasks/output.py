@@ -28,9 +28,8 @@ __all__ = ["TaskOutput"]
 BATCH_ROWS = 8192
 BATCH_BYTES = 4 * 1024 * 1024
 
-# Or when its first value has waited so long (ms); the first batch of a task does not wait as long.
+# Or when its first value is old enough; the first batch of a task does not wait longer than this.
 FIRST_AGE_MS = 10
-AGE_MS = 100
 
 # Values are converted in blocks, and what they take is known then.
 _BLOCK = 512
@@ -52,7 +51,7 @@ class TaskOutput:
 
     ``encoders`` make columns of it; that of the main output is under None.  ``clock`` gives ms;
     ``call_at(ms, function)`` calls back on the task's thread; ``suspend()`` asks the mailbox loop
-    to return soon.
+    to return soon.  A value waits for others for ``age_ms`` at most.
 
     It is not available from when a batch is due until Spark took it.
 
@@ -65,6 +64,7 @@ class TaskOutput:
         clock: Callable[[], int],
         call_at: Callable[[int, Callable[[], None]], object],
         suspend: Callable[[], object],
+        age_ms: int,
     ) -> None:
         self._clock = clock
         self._call_at = call_at
@@ -74,7 +74,8 @@ class TaskOutput:
         self._waiting: list[pa.RecordBatch] = []
         self._rows = self._bytes = 0
         self._since: int | None = None  # when the first of the waiting values came
-        self._age = FIRST_AGE_MS
+        self._age_ms = age_ms
+        self._age = min(FIRST_AGE_MS, age_ms)
         self._watched = False  # whether a call for their age is on its way
         self._asked = False  # whether the loop was asked to return
         self._due = False
@@ -154,7 +155,7 @@ class TaskOutput:
     def _batch(self) -> pa.RecordBatch:
         waiting, self._waiting = self._waiting, []
         self._rows = self._bytes = 0
-        self._since, self._age = self._clock(), AGE_MS
+        self._since, self._age = self._clock(), self._age_ms
         return joined(waiting)
 
     def _ask(self) -> None:

@@ -19,8 +19,9 @@ if TYPE_CHECKING:  # a worker loads the parts that its own plan has, when it unp
     from flinkish.operators import StreamOperator
     from flinkish.spark.control_plane import PlaneHandle
 
-__all__ = ["MAIN_COLUMN", "SideOutput", "TaskPlan", "side_column"]
+__all__ = ["AGE_MS", "MAIN_COLUMN", "SideOutput", "TaskPlan", "side_column"]
 
+AGE_MS = 100
 MAIN_COLUMN = "__flinkish_main"
 
 
@@ -45,7 +46,8 @@ class TaskPlan:
     column for the main output and one for each side output, of which one is not null in each row.
     ``output_type`` is set where values must be converted for their columns.  The operator sees the
     columns ``rows`` of its input, by default all, as elements of ``input_type`` (None: Rows),
-    with the timestamps that ``stamps`` gives for a batch.
+    with the timestamps that ``stamps`` gives for a batch.  Values that were emitted wait for others
+    for ``age_ms`` at most.
     """
 
     name: str
@@ -61,6 +63,7 @@ class TaskPlan:
     input_type: TypeInformation | None = None
     stamps: Callable[[pa.RecordBatch], list[int | None]] | None = None
     control_plane: PlaneHandle | None = None
+    age_ms: int = AGE_MS
 
     def elements(self, batch: pa.RecordBatch) -> ElementReader:
         """The elements of a batch of the input."""

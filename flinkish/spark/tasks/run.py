@@ -125,6 +125,7 @@ class SparkTask(OneInputStreamTask):
             self._clocks.get_current_processing_time,
             self._call_at,
             self._return_soon,
+            plan.age_ms,
         )
         self._reader = BatchReader(batches, plan.name)
         self._rows = RowInput(self._reader, self._return_soon, plan.elements, plan.stamps)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, overload
 
 from pyspark.sql import Column, DataFrame, Observation
@@ -25,6 +26,13 @@ from flinkish.spark.control_plane.attached import handle_of
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.mapped_frame import MapBatches
 from flinkish.spark.pickling import check_picklable
+from flinkish.spark.real_time.arrivals import without_pads
+from flinkish.spark.real_time.prompt import as_they_come
+from flinkish.spark.real_time_settings import (
+    NO_FOREACH_BATCH,
+    buffer_timeout_ms,
+    is_real_time,
+)
 from flinkish.spark.schemas import (
     key_columns,
     key_type_name,
@@ -141,8 +149,22 @@ def run_task(
     )
     rows = frame.repartition(*keys) if keys else frame
     if side_outputs is None:
-        return rows.mapInArrow(task_function(plan), output)
+        return _made(rows, plan, output)
     return TaskResults.of(rows, plan, output, sides)
+
+
+def _made(
+    rows: DataFrame,
+    plan: TaskPlan,
+    columns: StructType,
+    around: Callable[[MapBatches], MapBatches] | None = None,
+) -> DataFrame:
+    """What the task of a plan makes of rows, in real-time mode as they come."""
+    if rows.isStreaming and is_real_time(rows.sparkSession):
+        plan = replace(plan, age_ms=buffer_timeout_ms(rows.sparkSession))
+        rows, around = as_they_come(rows), without_pads
+    function = task_function(plan)
+    return rows.mapInArrow(function if around is None else around(function), columns)
 
 
 def _maker(operator: OperatorSource) -> tuple[Callable[[], StreamOperator], str]:
@@ -203,10 +225,7 @@ class TaskResults:
         results = cls(rows, output, sides)
         columns = [StructField(name, kind) for name, kind in results._columns.items()]
         columns += others
-        function = task_function(plan)
-        if around is not None:
-            function = around(function)
-        results._frame = rows.mapInArrow(function, StructType(columns))
+        results._frame = _made(rows, plan, StructType(columns), around)
         return results
 
     def observe(self, observation: Observation | str, *sums: Column) -> None:
@@ -238,7 +257,11 @@ class TaskResults:
 
         All outputs come from one run of the operator.  As with Spark's foreachBatch a batch may be
         written again after a failure, under the same batch id.
+
+        UnsupportedOperationError in real-time mode, whose batches are minutes long.
         """
+        if is_real_time(self._frame.sparkSession):
+            raise UnsupportedOperationError(NO_FOREACH_BATCH)
         names = [MAIN_COLUMN, *(self._column(tag) for tag in side_outputs)]
 
         def split(frame: DataFrame, batch_id: int) -> None:

@@ -14,7 +14,7 @@ from flinkish.spark.internals import arrow_schema
 from flinkish.spark.schemas import output_schema
 from flinkish.spark.tasks import output as task_output
 from flinkish.spark.tasks.output import TaskOutput
-from flinkish.spark.tasks.plan import SideOutput, TaskPlan
+from flinkish.spark.tasks.plan import AGE_MS, SideOutput, TaskPlan
 from tests.spark.task_operators import NUMBERS, ODD, Life
 
 
@@ -33,11 +33,13 @@ class Rig:
             "sides": (),
             "time_zone": timezone.utc,
         }
+        made = TaskPlan(**given | plan)
         self.output = TaskOutput(
-            TaskPlan(**given | plan).encoders(),
+            made.encoders(),
             lambda: self.now,
             lambda at, function: self.calls.append((at, function)),
             self.suspend,
+            made.age_ms,
         )
 
     def suspend(self) -> None:
@@ -67,6 +69,16 @@ def test_nothing_is_taken_before_it_is_due() -> None:
     assert rig.take(all_of_it=True) == []
 
 
+def test_values_are_no_older_than_the_plan_says() -> None:
+    rig = Rig(age_ms=2)
+    for number in range(3):
+        rig.emit(number)
+        rig.pass_time(1)
+        assert rig.take() == []
+        rig.pass_time(1)
+        assert rig.take() == [[number]]
+
+
 def test_the_first_values_leave_early_and_later_ones_by_their_age() -> None:
     rig = Rig()
     rig.emit(1)
@@ -80,7 +92,7 @@ def test_the_first_values_leave_early_and_later_ones_by_their_age() -> None:
     assert room.done()
 
     rig.emit(2)
-    rig.pass_time(task_output.AGE_MS - 1)
+    rig.pass_time(AGE_MS - 1)
     assert rig.output.is_available()
     rig.emit(3)
     rig.pass_time(1)
@@ -94,13 +106,13 @@ def test_the_age_is_that_of_the_oldest_value() -> None:
     rig.pass_time(task_output.FIRST_AGE_MS)
     assert rig.take() == [[1]]
     rig.emit(2)
-    rig.pass_time(task_output.AGE_MS // 2)
+    rig.pass_time(AGE_MS // 2)
     assert rig.take(all_of_it=True) == [[2]]
     rig.pass_time(10)
     rig.emit(3)
-    rig.pass_time(task_output.AGE_MS // 2)
+    rig.pass_time(AGE_MS // 2)
     assert rig.output.is_available(), "the call was for a value that has left"
-    rig.pass_time(task_output.AGE_MS // 2)
+    rig.pass_time(AGE_MS // 2)
     assert rig.take() == [[3]]
 
 

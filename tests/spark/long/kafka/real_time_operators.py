@@ -8,6 +8,7 @@ is killed.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from collections.abc import Iterable, Iterator
@@ -24,6 +25,7 @@ from flinkish.functions import (
     KeyedBroadcastProcessFunction,
     KeyedCoProcessFunction,
     KeyedProcessFunction,
+    ProcessFunction,
     ProcessWindowFunction,
 )
 from flinkish.functions.aggregates import Count, Sum
@@ -38,7 +40,9 @@ LIMITS = MapStateDescriptor("limits", Types.STRING(), Types.LONG())
 OUT = "key string, a bigint, b bigint"
 FIRST, SECOND = "first", "second"  # topics of numbers
 HALF = "half"  # a topic of numbers, all in one partition
-QUERIES = ("chained", "side", "both", "rules", "windows", "columns", "idle")
+KEYED = ("chained", "side", "both", "rules", "windows", "columns", "idle")
+PLAIN = ("mapped", "called", "task")
+QUERIES = (*KEYED, *PLAIN)
 IDLE = MONOTONOUS.with_idleness(Duration.of_seconds(2))
 
 
@@ -89,14 +93,22 @@ class Spans(ProcessWindowFunction):
         yield key, context.window().start, len(list(elements))
 
 
-def numbers(
-    spark: SparkSession,
-    settings: dict[str, str],
-    topic: str,
-    strategy: WatermarkStrategy = MONOTONOUS,
-) -> Any:
-    """A topic as a stream with event time."""
-    rows = (
+class Plain(ProcessFunction):
+    """Its rows again."""
+
+    def process_element(self, value: Any, context: Any) -> Iterator[Any]:
+        yield value.key, value.n, 0
+
+
+async def called(row: Any) -> list[Any]:
+    """The row again, after a while that differs from row to row."""
+    await asyncio.sleep(0.001 * (row.n % 7))
+    return [(row.key, row.n, 0)]
+
+
+def records(spark: SparkSession, settings: dict[str, str], topic: str) -> DataFrame:
+    """The numbers of a topic."""
+    return (
         kafka(spark.readStream, settings)
         .option("subscribe", topic)
         .option("startingOffsets", "earliest")
@@ -107,6 +119,16 @@ def numbers(
         )
         .withColumn("at", F.timestamp_millis(F.col("n") * STEP_MS))
     )
+
+
+def numbers(
+    spark: SparkSession,
+    settings: dict[str, str],
+    topic: str,
+    strategy: WatermarkStrategy = MONOTONOUS,
+) -> Any:
+    """A topic as a stream with event time."""
+    rows = records(spark, settings, topic)
     return fs.DataStream(rows).assign_timestamps_and_watermarks(strategy, column="at")
 
 
@@ -124,6 +146,12 @@ def queries(spark: SparkSession, settings: dict[str, str]) -> dict[str, DataFram
     spans = TumblingEventTimeWindows.of(WINDOW_MS)
     windows = keyed().window(spans, **options)
     half = numbers(spark, settings, HALF, IDLE).key_by("key").window(spans, **options)
+    rows = records(spark, settings, FIRST)
+    plain = {
+        "mapped": fs.DataStream(rows).map(lambda row: (row.key, row.n, 0), schema=OUT).to_df(),
+        "called": fs.async_map(rows, called, OUT),
+        "task": fs.run_task(rows, Plain(), OUT),
+    }
     found = {
         "chained": chained,
         "side": counted.get_side_output(ODD),
@@ -133,18 +161,18 @@ def queries(spark: SparkSession, settings: dict[str, str]) -> dict[str, DataFram
         "columns": windows.aggregate([Count(), Sum("n")]),
         "idle": half.process(Spans(), schema=OUT),
     }
-    return {name: found[name].to_df() for name in QUERIES}
+    return plain | {name: found[name].to_df() for name in KEYED}
 
 
 def main(settings: dict[str, str]) -> None:
-    spark = fs.configure(session(settings, cores=40), real_time=True)
+    spark = fs.configure(session(settings, cores=48), real_time=True)
     for name, rows in queries(spark, settings).items():
         value = F.to_json(F.struct("*")).alias("value")
         writer = kafka(rows.select(value).writeStream, settings).option("topic", name)
         place = str(Path(settings["folder"]) / "checkpoints" / name)
         writer = writer.option("checkpointLocation", place).outputMode("update")
         writer = writer.option("asyncProgressTrackingEnabled", "false")
-        writer.trigger(realTime="1 minute").start()
+        writer.trigger(realTime="10 minutes").start()
     spark.streams.awaitAnyTermination()
 
 

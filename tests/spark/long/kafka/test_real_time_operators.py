@@ -16,6 +16,7 @@ from tests.spark.long.kafka.real_time_operators import (
     FIRST,
     HALF,
     NUMBERS,
+    PLAIN,
     QUERIES,
     SECOND,
     WINDOW_MS,
@@ -31,7 +32,10 @@ EACH = NUMBERS // KEYS
 def found(
     kafka: Broker, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, list[Any]]:
-    """The results of each query, as soon as all have as many as are awaited."""
+    """The results of each query, as soon as all have as many as are awaited.
+
+    That is long before the end of their first batch.
+    """
     folder = tmp_path_factory.mktemp("operators")
     kafka.make((FIRST, SECOND, HALF, *QUERIES))
     for topic in (FIRST, SECOND):
@@ -39,6 +43,7 @@ def found(
     send(kafka, HALF, numbers(0, NUMBERS), partition=1)
     closed = len(windows())
     wanted = {"chained": NUMBERS, "side": NUMBERS // 2, "both": 2 * NUMBERS, "rules": 3 * NUMBERS}
+    wanted |= dict.fromkeys(PLAIN, NUMBERS)
     wanted |= {"windows": closed, "columns": closed, "idle": closed}
     log = folder / "log"
     with started(PROGRAM, settings(kafka, folder), log, environment) as running:
@@ -61,6 +66,12 @@ def windows() -> dict[tuple[str, int], list[int]]:
         held[f"k{n % KEYS}", n * STEP_MS // WINDOW_MS * WINDOW_MS].append(n)
     last = (NUMBERS - 1) * STEP_MS // WINDOW_MS * WINDOW_MS
     return {window: ns for window, ns in held.items() if window[1] < last}
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_rows_without_keys(found: dict[str, list[Any]], name: str) -> None:
+    rows = Counter((row["key"], row["a"]) for row in found[name])
+    assert rows == Counter((f"k{n % KEYS}", n) for n in range(NUMBERS))
 
 
 def test_an_operator_after_another(found: dict[str, list[Any]]) -> None:

@@ -14,7 +14,7 @@ from flinkish.mailbox import MAX_PRIORITY, Mail, TaskMailbox
 from flinkish.spark.batches import joined
 from flinkish.spark.mapped_frame import Batches, MapBatches
 
-__all__ = ["PAD", "Arrivals", "rows_of", "without_pads"]
+__all__ = ["PAD", "Arrivals", "rows_of", "unpadded", "without_pads"]
 
 # The column that is null in rows, and bytes in pads, which push them to Python (`prompt`).
 PAD = "__flinkish_pad"
@@ -112,3 +112,13 @@ def _arrived(arrivals: Arrivals) -> Batches:
         found = [rows for batch in arrivals.take() if (rows := rows_of(batch)).num_rows]
         if found:
             yield joined(found)
+
+
+def unpadded(function: MapBatches) -> MapBatches:
+    """A function of rows, for input that has pads, which reads ahead on a thread of its own."""
+
+    def run(batches: Batches) -> Batches:
+        return function(rows for batch in batches if (rows := rows_of(batch)).num_rows)
+
+    run.__name__ = function.__name__  # in Spark's plans
+    return run

@@ -26,7 +26,7 @@ from flinkish.spark.control_plane.attached import handle_of
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.mapped_frame import MapBatches
 from flinkish.spark.pickling import check_picklable
-from flinkish.spark.real_time.arrivals import without_pads
+from flinkish.spark.real_time.arrivals import unpadded
 from flinkish.spark.real_time.prompt import as_they_come
 from flinkish.spark.real_time_settings import (
     NO_FOREACH_BATCH,
@@ -159,10 +159,10 @@ def _made(
     columns: StructType,
     around: Callable[[MapBatches], MapBatches] | None = None,
 ) -> DataFrame:
-    """What the task of a plan makes of rows, in real-time mode as they come."""
+    """The rows that the task of a plan makes of rows, in real-time mode as they come."""
     if rows.isStreaming and is_real_time(rows.sparkSession):
         plan = replace(plan, age_ms=buffer_timeout_ms(rows.sparkSession))
-        rows, around = as_they_come(rows), without_pads
+        rows, around = as_they_come(rows), unpadded
     function = task_function(plan)
     return rows.mapInArrow(function if around is None else around(function), columns)
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from examples.realtime.broker import PARTITIONS, Broker, connector_jars
 from tests.spark.patience import until
@@ -62,12 +62,12 @@ def send(
 def values(broker: Broker, topic: str) -> list[str]:
     """The values of all records that a topic has now."""
     reader = Consumer({"bootstrap.servers": broker.address, "group.id": "tests"})
+    end = time.monotonic() + LONGEST_S
     try:
         parts = [TopicPartition(topic, number, 0) for number in range(PARTITIONS)]
-        many = sum(reader.get_watermark_offsets(one, LONGEST_S)[1] for one in parts)
+        many = sum(_end_of(reader, part, end) for part in parts)
         reader.assign(parts)
         found: list[str] = []
-        end = time.monotonic() + LONGEST_S
         while len(found) < many:
             assert time.monotonic() < end, f"{len(found)} of {many} records"
             for record in reader.consume(many - len(found), timeout=1):
@@ -76,6 +76,17 @@ def values(broker: Broker, topic: str) -> list[str]:
         return found
     finally:
         reader.close()
+
+
+def _end_of(reader: Consumer, part: TopicPartition, end: float) -> int:
+    """How many records a partition has; a broker that has just been started may not know yet."""
+    while True:
+        try:
+            return int(reader.get_watermark_offsets(part, LONGEST_S)[1])
+        except KafkaException:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.5)
 
 
 @contextmanager

@@ -44,5 +44,5 @@ export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 export PYTHONMALLOC=malloc ARROW_DEFAULT_MEMORY_POOL=system
 export PYTHONPATH=$site:$ROOM
 # Only Python's own output is captured: a report goes straight to the terminal as all ends.
-exec python -X faulthandler -m pytest --numprocesses 2 --dist loadfile -c "$ROOT/pyproject.toml" --rootdir "$ROOM" -q --capture=sys \
-    -m "not strict and not spark" --hypothesis-profile="$profile" "$@"
+exec python -X faulthandler -m pytest -c "$ROOT/pyproject.toml" --rootdir "$ROOM" -q --capture=sys \
+    --numprocesses 2 --dist loadfile -m "not strict and not spark" --hypothesis-profile="$profile" "$@"

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.processes import python_path
-from tests.spark.sessions import JAVA_OPTIONS, LOCAL, QUICK, session
+from tests.spark.sessions import LOCAL, QUICK, QUICK_JAVA, session
 
 HERE = Path(__file__).parent
 PARTS = HERE / "parts"  # what needs no session
@@ -43,7 +43,7 @@ def worker_environment() -> dict[str, str]:
 def environment(environment: dict[str, str]) -> dict[str, str]:
     """As everywhere, and Spark is quick where a program does not say otherwise."""
     settings = (f"-D{name}={value}" for name, value in QUICK.items() if "Java" not in name)
-    return environment | {"SPARK_SUBMIT_OPTS": " ".join([QUICK[JAVA_OPTIONS], *settings])}
+    return environment | {"SPARK_SUBMIT_OPTS": " ".join([QUICK_JAVA, *settings])}
 
 
 @pytest.fixture(scope="session")

@@ -28,13 +28,14 @@ SETTINGS = {
 CLASSES = Path(sys.prefix) / "spark.jsa"
 # Queries are short: what it takes to load and compile them is most of what they take.
 JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-KEPT = f'-XX:SharedArchiveFile="{CLASSES}" -Xlog:disable' if CLASSES.exists() else ""
+KEPT = f' -XX:SharedArchiveFile="{CLASSES}" -Xlog:disable' if CLASSES.exists() else ""
+QUICK_JAVA = JAVA + KEPT
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 # For programs of users, too.
 QUICK = {
     "spark.python.authenticate.socketTimeout": "120s",  # machines may be busy
-    JAVA_OPTIONS: f"{JAVA} {KEPT}",
-    "spark.executor.extraJavaOptions": f"{JAVA} {KEPT}",
+    JAVA_OPTIONS: QUICK_JAVA,
+    "spark.executor.extraJavaOptions": QUICK_JAVA,
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from threading import BoundedSemaphore, Thread
 
@@ -109,16 +109,20 @@ def without_pads(then: MapBatches | None) -> MapBatches:
 
 def _arrived(arrivals: Arrivals) -> Batches:
     while not arrivals.ended:
-        found = [rows for batch in arrivals.take() if (rows := rows_of(batch)).num_rows]
-        if found:
+        if found := list(_with_rows(arrivals.take())):
             yield joined(found)
+
+
+def _with_rows(batches: Iterable[pa.RecordBatch]) -> Batches:
+    """The rows of batches that have some."""
+    return (rows for batch in batches if (rows := rows_of(batch)).num_rows)
 
 
 def unpadded(function: MapBatches) -> MapBatches:
     """A function of rows, for input that has pads, which reads ahead on a thread of its own."""
 
     def run(batches: Batches) -> Batches:
-        return function(rows for batch in batches if (rows := rows_of(batch)).num_rows)
+        return function(_with_rows(batches))
 
     run.__name__ = function.__name__  # in Spark's plans
     return run

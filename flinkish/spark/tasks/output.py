@@ -28,7 +28,7 @@ __all__ = ["TaskOutput"]
 BATCH_ROWS = 8192
 BATCH_BYTES = 4 * 1024 * 1024
 
-# Or when its first value is old enough; the first batch of a task does not wait longer than this.
+# Or when its first value is old enough; in a task's first batch it waits for this (ms) at most.
 FIRST_AGE_MS = 10
 
 # Values are converted in blocks, and what they take is known then.

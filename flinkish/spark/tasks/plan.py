@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # a worker loads the parts that its own plan has, when it unp
 
 __all__ = ["AGE_MS", "MAIN_COLUMN", "SideOutput", "TaskPlan", "side_column"]
 
-AGE_MS = 100
+AGE_MS = 100  # long enough for a batch of many values
 MAIN_COLUMN = "__flinkish_main"
 
 

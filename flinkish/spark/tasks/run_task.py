@@ -160,11 +160,15 @@ def _made(
     around: Callable[[MapBatches], MapBatches] | None = None,
 ) -> DataFrame:
     """The rows that the task of a plan makes of rows, in real-time mode as they come."""
-    if rows.isStreaming and is_real_time(rows.sparkSession):
+    real_time = rows.isStreaming and is_real_time(rows.sparkSession)
+    if real_time:
         plan = replace(plan, age_ms=buffer_timeout_ms(rows.sparkSession))
-        rows, around = as_they_come(rows), unpadded
     function = task_function(plan)
-    return rows.mapInArrow(function if around is None else around(function), columns)
+    if around is not None:
+        function = around(function)
+    if real_time:
+        rows, function = as_they_come(rows), unpadded(function)
+    return rows.mapInArrow(function, columns)
 
 
 def _maker(operator: OperatorSource) -> tuple[Callable[[], StreamOperator], str]:

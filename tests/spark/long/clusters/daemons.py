@@ -13,7 +13,7 @@ import pyspark
 
 from tests.spark.conftest import worker_environment
 from tests.spark.patience import until
-from tests.spark.sessions import JAVA, KEPT
+from tests.spark.sessions import QUICK_JAVA
 
 HOST = "127.0.0.1"
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin/spark-class"
@@ -27,7 +27,7 @@ def daemon(log: Path, name: str, *arguments: str, host: str = HOST) -> Iterator[
         "SPARK_HOME": str(SPARK_CLASS.parents[1]),
         "SPARK_LOCAL_IP": host,  # its web page listens there, too
         "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": f"{JAVA} {KEPT}",
+        "SPARK_DAEMON_JAVA_OPTS": QUICK_JAVA,
     }
     command = [str(SPARK_CLASS), f"org.apache.spark.deploy.{name}", "--host", host]
     with (

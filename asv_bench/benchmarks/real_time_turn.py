@@ -1,6 +1,7 @@
 """A turn of the tasks of an operator in real-time mode: few rows of many key groups.
 
-`time_pack` is what the task does that packs them, `time_run` what the operator's does.
+`time_pack` is what the task does that packs them, `time_run` what the operator's does, and
+`time_run_rows` what it does with rows that come as they are.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from flinkish.spark.real_time.arrivals import PAD
 from flinkish.spark.real_time.outputs import Gathered
 from flinkish.spark.real_time.packing import _PackTask
 from flinkish.spark.real_time.partition_rows import pack_partitions
+from flinkish.spark.real_time.partitioned import HIGHEST, TASK
 from flinkish.spark.real_time.run import BATCH_TIME, _Task
 from flinkish.spark.versions.batch import Batch
 from flinkish.spark.versions.directory import VersionDirectory
@@ -89,21 +91,31 @@ class RealTimeTurn:
         self._rows = pa.table([pa.array(keys), pa.array(range(rows)), times], schema=SCHEMA)
         self._packed = self._sent(packed_rows(self._pack.pack(pack_partitions, self._rows)))
         list(self._task.handle([self._packed]))
+        self._travelled = self._sent(
+            self._rows.to_batches()[0]
+            .append_column(TASK, pa.array([0] * rows, pa.int32()))
+            .append_column(HIGHEST, pa.array([0] * rows, pa.int64()))
+        )
+        list(self._task.handle([self._travelled]))
 
     def teardown(self, groups: int, rows: int) -> None:
         self._task.abandon(RuntimeError("the benchmark has ended"))
         self._folder.cleanup()
 
     @staticmethod
-    def _sent(packed: pa.RecordBatch) -> pa.RecordBatch:
-        """Packed rows as they come to a worker."""
-        times = pa.array([TIME] * packed.num_rows, pa.int64())
-        stamped = packed.append_column(BATCH_TIME, times)
-        return stamped.append_column(PAD, pa.nulls(packed.num_rows, pa.binary()))
+    def _sent(rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Rows as they come to a worker."""
+        times = pa.array([TIME] * rows.num_rows, pa.int64())
+        stamped = rows.append_column(BATCH_TIME, times)
+        return stamped.append_column(PAD, pa.nulls(rows.num_rows, pa.binary()))
 
     def time_pack(self, groups: int, rows: int) -> None:
         packed_rows(self._pack.pack(pack_partitions, self._rows))
 
     def time_run(self, groups: int, rows: int) -> None:
         for _ in self._task.handle([self._packed]):
+            pass
+
+    def time_run_rows(self, groups: int, rows: int) -> None:
+        for _ in self._task.handle([self._travelled]):
             pass

@@ -5,6 +5,13 @@
     bash ci/bench.sh spark_real_time --backlog 10000000 --every 1000    # rows/s of rows that wait
     bash ci/bench.sh spark_real_time --timers           # how late timers on processing time are
     bash ci/bench.sh spark_real_time --idle             # the CPU of a query that waits for rows
+    bash ci/bench.sh spark_real_time --query shuffle    # Spark alone: rows through a shuffle
+    bash ci/bench.sh spark_real_time --query kafka      # Spark alone: from topic to topic
+    bash ci/bench.sh spark_real_time --query flink --flink-jars FOLDER
+
+The last is Flink's job of FlinkCounts.java, which needs a JDK, and in FOLDER the jars of
+`pyflink/lib` (of the package apache-flink-libraries), flink-connector-kafka, flink-connector-base
+and kafka-clients.
 
 A broker on loopback, a process that sends, the query, and this process, which reads the results.  A
 row counts for its key and moves a timer; one in ``--every`` of a key gives a result.  A latency is
@@ -17,6 +24,7 @@ from __future__ import annotations
 import argparse
 import math
 import multiprocessing
+import subprocess
 import sys
 import tempfile
 import time
@@ -110,6 +118,28 @@ def job(settings: dict[str, Any]) -> None:
         )
         .withColumn("at", F.timestamp_micros("sent"))
     )
+    if settings["query"] == "counts":
+        out = counted(rows, settings)
+    else:
+        spread = rows.repartition(2, "key") if settings["query"] == "shuffle" else rows
+        out = spread.select(F.concat_ws(" ", "sent", F.lit(0)).alias("value"))
+    query = (
+        out.writeStream.format("kafka")
+        .options(**kafka, topic=RESULTS, checkpointLocation=settings["folder"] + "/checkpoint")
+        .option("asyncProgressTrackingEnabled", "false")
+        .outputMode("update")
+        .trigger(realTime=settings["batch"])
+        .start()
+    )
+    query.awaitTermination()
+
+
+def counted(rows: Any, settings: dict[str, Any]) -> Any:
+    """The results of the keyed function, as values for a topic."""
+    from pyspark.sql import functions as F
+
+    import flinkish.spark as fs
+
     counts = (
         fs.DataStream(rows)
         .assign_timestamps_and_watermarks(
@@ -124,16 +154,20 @@ def job(settings: dict[str, Any]) -> None:
             processing_time_timers=settings["timers"],
         )
     )
-    out = counts.to_df().select(F.concat_ws(" ", "sent", "count").alias("value"))
-    query = (
-        out.writeStream.format("kafka")
-        .options(**kafka, topic=RESULTS, checkpointLocation=settings["folder"] + "/checkpoint")
-        .option("asyncProgressTrackingEnabled", "false")
-        .outputMode("update")
-        .trigger(realTime=settings["batch"])
-        .start()
-    )
-    query.awaitTermination()
+    return counts.to_df().select(F.concat_ws(" ", "sent", "count").alias("value"))
+
+
+def flink(settings: dict[str, Any]) -> None:
+    """Flink's job, until it is killed."""
+    jars = ":".join(str(jar) for jar in sorted(Path(settings["flink_jars"]).glob("*.jar")))
+    classes = settings["folder"] + "/classes"
+    source = str(HERE.with_name("FlinkCounts.java"))
+    subprocess.run(["javac", "-cp", jars, "-d", classes, source], check=True)
+    opened = [f"--add-opens=java.base/java.{room}=ALL-UNNAMED" for room in ("lang", "util")]
+    given = [settings["broker"], ROWS, RESULTS]
+    given += [str(settings[name]) for name in ("every", "buffer_timeout")]
+    command = ["java", *opened, "-cp", f"{classes}:{jars}", "FlinkCounts", *given, "300000"]
+    subprocess.run(command, check=True)
 
 
 def send(address: str, keys: int, rate: int, seconds: float, backlog: int) -> None:
@@ -164,7 +198,7 @@ def send(address: str, keys: int, rate: int, seconds: float, backlog: int) -> No
         producer.poll(0)
         if backlog:
             break
-        time.sleep(0.0005)
+        time.sleep(0.001)
     producer.flush()
 
 
@@ -241,6 +275,10 @@ def main() -> None:
     parser.add_argument("--timers", action="store_true")
     parser.add_argument("--idle", action="store_true")
     parser.add_argument("--batch", default="5 minutes")
+    parser.add_argument(
+        "--query", default="counts", choices=("counts", "shuffle", "kafka", "flink")
+    )
+    parser.add_argument("--flink-jars")
     parser.add_argument("--buffer-timeout", type=int, default=5, help="ms")
     asked = parser.parse_args()
     with (
@@ -258,7 +296,7 @@ def measure(asked: argparse.Namespace, settings: dict[str, Any]) -> None:
     rows = (settings["broker"], asked.keys, asked.rate, seconds, asked.backlog)
     sender, query = (
         context.Process(target=send, args=rows),
-        context.Process(target=job, args=(settings,)),
+        context.Process(target=flink if asked.query == "flink" else job, args=(settings,)),
     )
     sender.start()
     if asked.backlog:

@@ -11,7 +11,7 @@ import inspect
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -107,13 +107,17 @@ _COMPILED: dict[tuple[str, str], Any] = {}
 
 
 def map_in_jvm(
-    frame: DataFrame, schema: StructType, source: str, name: str, arguments: tuple[int, ...]
+    frame: DataFrame,
+    schema: StructType,
+    source: str,
+    name: str,
+    arguments: Sequence[int | Sequence[int]],
 ) -> DataFrame:
     """The rows that a class in Java makes of those of each partition; for a classic session.
 
     ``name`` is a `MapPartitionsFunction` of Rows in the ``source``.  Janino compiles it, as it does
-    the code that Spark generates.  Its constructor has the ``arguments``.  Executors get a jar of
-    the classes.  Run on 4.3.0.
+    the code that Spark generates.  Its constructor has the ``arguments``: ints, longs and int[].
+    Executors get a jar of the classes.  Run on 4.3.0.
     """
     context = frame.sparkSession.sparkContext
     jvm, gateway = _reached(context)
@@ -122,9 +126,14 @@ def map_in_jvm(
         _COMPILED[compiled] = _compile(context, source)
     (constructor,) = _COMPILED[compiled].loadClass(name).getConstructors()
     given = gateway.new_array(jvm.java.lang.Object, len(arguments))
-    for at, value in enumerate(arguments):
-        long = constructor.getParameterTypes()[at].getName() == "long"
-        given[at] = jvm.java.lang.Long.valueOf(value) if long else value
+    kinds = [kind.getName() for kind in constructor.getParameterTypes()]
+    for at, (value, kind) in enumerate(zip(arguments, kinds, strict=True)):
+        if isinstance(value, int):
+            given[at] = jvm.java.lang.Long.valueOf(value) if kind == "long" else value
+            continue
+        given[at] = gateway.new_array(jvm.int, len(value))
+        for index, one in enumerate(value):
+            given[at][index] = one
     java_schema = jvm.org.apache.spark.sql.types.DataType.fromJson(schema.json())
     encoder = jvm.org.apache.spark.sql.Encoders.row(java_schema)
     mapped = frame._jdf.mapPartitions(constructor.newInstance(given), encoder)

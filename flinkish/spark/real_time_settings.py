@@ -38,7 +38,7 @@ REAL_TIME_AT_START = {
     # Else Spark holds a worker's rows back until the batch ends.
     "spark.python.udf.pipelined.enabled": "true",
     # Else rows wait in a shuffle for a fuller buffer, or on TCP for an answer.
-    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2",
+    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "5",
     "spark.python.unix.domain.socket.enabled": "true",
 }
 

@@ -40,10 +40,12 @@ __all__ = [
     "batch_id",
     "event_times",
     "keyed_batch",
+    "keys_of",
     "lost_rows",
     "output_name",
     "output_reader",
     "pack_table",
+    "packed_columns",
     "packed_rows",
     "packer",
     "read_payload",
@@ -214,30 +216,39 @@ def keyed_batch(
     the plan does not allow them; TimestampError for rows without event time.
     """
     batch = table.combine_chunks().to_batches()[0]
-    times = event_times(plan, batch)
-    keys: pa.Array | None = None
-    if plan.key_selector is not None:
-        keys, groups = _selected_keys(plan, batch)
-    else:
-        columns = [normalized_column(batch.column(name)) for name in plan.key_columns]
-        single = len(columns) == 1
-        groups = assign_to_key_groups(
-            columns[0] if single else columns,
-            plan.max_parallelism,
-            plan.key_types[0] if single else plan.key_types,
-            nulls="mark",
-            names=plan.key_columns,
-        )
-        keys = None if single else tuple_keys(columns, groups)
-    batch = batch.select(plan.schema.names)
-    if keys is not None:
-        batch = batch.append_column(KEY, keys)
-    if times is not None:
-        batch = batch.append_column(EVENT_TIME, times)
+    keys, groups = keys_of(plan, batch)
+    batch = packed_columns(plan, batch, keys)
     missing = groups < 0
     if not missing.any():
         return batch, groups, None
     return batch, groups, lost_rows(plan, batch, missing)
+
+
+def keys_of(plan: OperatorPlan, batch: pa.RecordBatch) -> tuple[pa.Array | None, np.ndarray]:
+    """The encoded keys of rows, None if a column has them, and their key groups (int32)."""
+    if plan.key_selector is not None:
+        return _selected_keys(plan, batch)
+    columns = [normalized_column(batch.column(name)) for name in plan.key_columns]
+    single = len(columns) == 1
+    groups = assign_to_key_groups(
+        columns[0] if single else columns,
+        plan.max_parallelism,
+        plan.key_types[0] if single else plan.key_types,
+        nulls="mark",
+        names=plan.key_columns,
+    )
+    return None if single else tuple_keys(columns, groups), groups
+
+
+def packed_columns(
+    plan: OperatorPlan, batch: pa.RecordBatch, keys: pa.Array | None
+) -> pa.RecordBatch:
+    """Rows with the columns of packed batches; TimestampError for rows without event time."""
+    times = event_times(plan, batch)
+    packed = batch.select(plan.schema.names)
+    if keys is not None:
+        packed = packed.append_column(KEY, keys)
+    return packed if times is None else packed.append_column(EVENT_TIME, times)
 
 
 def event_times(plan: OperatorPlan, batch: pa.RecordBatch) -> pa.Array | None:

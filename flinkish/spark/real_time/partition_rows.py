@@ -1,4 +1,4 @@
-"""Rows of all key groups of a partition in one payload.
+"""Rows of all key groups of a partition, together.
 
 Most turns of a task have few rows, each of another key group: they are packed, unpacked and read
 together, and only handed over group by group.
@@ -6,7 +6,8 @@ together, and only handed over group by group.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from flinkish.spark.keyed.packing import NULL_KEY_GROUP, keyed_batch
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, OperatorPlan
 from flinkish.spark.keyed.result_rows import Result
 
-__all__ = ["PartitionRows", "pack_partitions"]
+__all__ = ["PartitionRows", "in_group_order", "pack_partitions"]
 
 # The column with the key group of a row.
 _GROUP = pa.field("__flinkish_group", pa.int32())
@@ -41,34 +42,43 @@ def pack_partitions(plan: OperatorPlan, table: pa.Table) -> Iterator[tuple[int, 
         yield partition, payload
 
 
-class PartitionRows:
-    """The rows of payloads, key group by key group; of each in order of arrival or of time."""
+def in_group_order(groups: np.ndarray, times: np.ndarray | None) -> np.ndarray:
+    """The numbers of rows by key group; of each in order of arrival, or of time if it is given."""
+    return np.argsort(groups, kind="stable") if times is None else np.lexsort((times, groups))
 
-    def __init__(self, plan: OperatorPlan, payloads: Sequence[bytes]) -> None:
-        schema = plan.packed_schema.append(_GROUP)
-        rows = joined([unpack_payload(payload, schema) for payload in payloads])
-        groups = rows.column(_GROUP.name).to_numpy()
-        if plan.timestamp_order:
-            order = np.lexsort((element_times(rows), groups))
-        else:
-            order = np.argsort(groups, kind="stable")
-        if (order[1:] < order[:-1]).any():
-            rows, groups = rows.take(pa.array(order)), groups[order]
+
+class PartitionRows:
+    """Packed rows with their key groups (int32), at least one row.
+
+    They are handed over run by run, each of rows of one key group that follow each other.
+    """
+
+    def __init__(self, plan: OperatorPlan, rows: pa.RecordBatch, groups: np.ndarray) -> None:
         self._reader = plan.elements(rows)
         self._times = element_times(rows) if plan.timed else None
         self._keys = element_keys(rows, plan.key_column)
-        starts = np.flatnonzero(np.diff(groups, prepend=-1)).tolist()
-        spans = zip(starts, [*starts[1:], len(groups)], strict=True)
-        self._spans = dict(zip(groups[starts].tolist(), spans, strict=True))
+        starts = [0, *(np.flatnonzero(groups[1:] != groups[:-1]) + 1).tolist()]
+        self._groups = groups[starts].tolist()
+        self._spans = list(zip(starts, [*starts[1:], len(groups)], strict=True))
 
-    @property
-    def key_groups(self) -> list[int]:
-        """The key groups that have rows."""
-        return list(self._spans)
+    @classmethod
+    def of(cls, plan: OperatorPlan, payloads: Sequence[bytes]) -> PartitionRows:
+        """The rows of payloads of `pack_partitions`."""
+        schema = plan.packed_schema.append(_GROUP)
+        rows = joined([unpack_payload(payload, schema) for payload in payloads])
+        groups = rows.column(_GROUP.name).to_numpy()
+        times = element_times(rows) if plan.timestamp_order else None
+        order = in_group_order(groups, times)
+        if (order[1:] < order[:-1]).any():
+            rows, groups = rows.take(pa.array(order)), groups[order]
+        return cls(plan, rows, groups)
 
-    def process(self, key_group: int, run: OperatorRun) -> Iterator[Result]:
-        """Hand the rows of a key group to the function, in its run."""
-        start, stop = self._spans[key_group]
+    def runs(self) -> Iterator[tuple[int, Callable[[OperatorRun], Iterator[Result]]]]:
+        """The key group of each run, and the function that hands it to the operator's run."""
+        for key_group, span in zip(self._groups, self._spans, strict=True):
+            yield key_group, partial(self._process, *span)
+
+    def _process(self, start: int, stop: int, run: OperatorRun) -> Iterator[Result]:
         times = None if self._times is None else self._times[start:stop]
 
         def read(first: int, last: int) -> list[Any]:

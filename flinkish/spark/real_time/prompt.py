@@ -2,35 +2,26 @@
 
 Spark's writer of Arrow batches lets a batch go when the next row is there, and fills it before.  So
 the rows get pads: rows without a meaning, that push those before them out.  In a classic session
-Java code of ours pads when no row is waiting (`prompt_rows.java`), and rows that come together go
+Java code of ours pads when no row is waiting (`rows.java`), and rows that come together go
 together.  A client of Spark Connect reaches no JVM: there each row is followed by a copy, in
 batches of one row.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    BinaryType,
-    DateType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampType,
-)
+from pyspark.sql.types import StructField, StructType
 
 from flinkish.spark.internals import map_in_jvm
 from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.real_time.arrivals import PAD, without_pads
+from flinkish.spark.real_time.java import as_before, plain, source
 from flinkish.spark.real_time_settings import MAX_BATCH_BYTES, buffer_timeout_ms, is_real_time
 from flinkish.spark.session import context_of
 
 __all__ = ["as_they_come", "from_source", "in_time"]
 
-_SOURCE = Path(__file__).with_name("prompt_rows.java")
 _CLASS = "flinkish.realtime.PromptRows"
 
 
@@ -39,11 +30,11 @@ def as_they_come(frame: DataFrame) -> DataFrame:
     if context_of(frame.sparkSession) is None:
         return frame.withColumn(PAD, F.explode(F.array(F.lit(None).cast("binary"), F.lit(b""))))
     fields = frame.schema.fields
-    plain = frame.select(*map(_plain, fields), F.lit(None).cast("binary").alias(PAD))
-    columns = [StructField(one.name, one.dataType, nullable=True) for one in plain.schema.fields]
+    padded = frame.select(*map(plain, fields), F.lit(None).cast("binary").alias(PAD))
+    columns = [StructField(one.name, one.dataType, nullable=True) for one in padded.schema.fields]
     given = (len(columns), MAX_BATCH_BYTES, buffer_timeout_ms(frame.sparkSession) * 1_000_000)
-    rows = map_in_jvm(plain, StructType(columns), _SOURCE.read_text(), _CLASS, given)
-    return rows.select(*map(_as_before, fields), PAD)
+    rows = map_in_jvm(padded, StructType(columns), source(), _CLASS, given)
+    return rows.select(*map(as_before, fields), PAD)
 
 
 def from_source(rows: MappedFrame) -> MappedFrame:
@@ -58,30 +49,3 @@ def in_time(rows: MappedFrame) -> MappedFrame:
     if rows.function is None or not base.isStreaming or not is_real_time(base.sparkSession):
         return rows
     return rows if PAD in base.columns else from_source(rows)
-
-
-def _column(field: StructField) -> Column:
-    return F.col("`" + field.name.replace("`", "``") + "`")
-
-
-def _plain(field: StructField) -> Column:
-    """The column as a type that Java has, too, so that its values are not converted."""
-    column, kind = _column(field), field.dataType
-    if isinstance(kind, StringType):
-        column = column.cast(BinaryType())
-    elif isinstance(kind, TimestampType):
-        column = F.unix_micros(column)
-    elif isinstance(kind, DateType):
-        column = F.unix_date(column)
-    return column.alias(field.name)
-
-
-def _as_before(field: StructField) -> Column:
-    column, kind = _column(field), field.dataType
-    if isinstance(kind, StringType):
-        column = column.cast(kind)
-    elif isinstance(kind, TimestampType):
-        column = F.timestamp_micros(column)
-    elif isinstance(kind, DateType):
-        column = F.date_from_unix_date(column)
-    return column.alias(field.name, metadata=field.metadata)

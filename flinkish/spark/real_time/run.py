@@ -17,36 +17,34 @@ Invariants:
 from __future__ import annotations
 
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
-from operator import methodcaller
-from typing import TypeAlias
 
 import pyarrow as pa
 
 from flinkish.common.errors import IllegalStateError, UnsupportedOperationError
+from flinkish.common.timestamps import MAX_TIMESTAMP
 from flinkish.spark.channels import NUMBER_BITS, Mark
 from flinkish.spark.internals import dumps, input_is_whole, loads
 from flinkish.spark.keyed.checkpoint_settings import check_settings
 from flinkish.spark.keyed.group_state import GroupState, Head, open_tables, read_head
-from flinkish.spark.keyed.marks import MARK_TAG, mark_payload, read_mark
+from flinkish.spark.keyed.marks import MARK_TAG, mark_payload
 from flinkish.spark.keyed.operator_run import OperatorRun
-from flinkish.spark.keyed.packing import NULL_KEY_GROUP, SETTINGS_GROUP, Batches
-from flinkish.spark.keyed.placement import group_at
+from flinkish.spark.keyed.packing import SETTINGS_GROUP, Batches
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, MARK, OperatorPlan
 from flinkish.spark.keyed.result_rows import METRICS, Result
 from flinkish.spark.mapped_frame import MapBatches
 from flinkish.spark.real_time.arrivals import Arrivals, rows_of
 from flinkish.spark.real_time.outputs import Gathered
-from flinkish.spark.real_time.partition_rows import PartitionRows
+from flinkish.spark.real_time.received import Process, Received, received
 from flinkish.spark.real_time.upstream import source_tasks
 from flinkish.spark.tables import TableFiles
 from flinkish.spark.versions.batch import Batch, current_batch
 from flinkish.spark.versions.directory import VersionDirectory
 from flinkish.spark.versions.purge import purge
 from flinkish.spark.versions.state import PartitionState, load
+from flinkish.spark.worker_heap import settle
 
 __all__ = ["BATCH_TIME", "real_time_runner"]
 
@@ -54,7 +52,9 @@ __all__ = ["BATCH_TIME", "real_time_runner"]
 BATCH_TIME = "__flinkish_batch_time"
 
 Count = Callable[[dict[str, int]], None]
-Process: TypeAlias = Callable[[OperatorRun], Iterator[Result]]
+
+# No time (ms) is later; a timer at this one is due when the watermark is.
+_NEVER = MAX_TIMESTAMP
 
 _GIVEN_UP = (
     "the input of operator {0!r} ended before its end: Spark has given this attempt of the batch "
@@ -98,6 +98,7 @@ def real_time_runner(
         try:
             while True:
                 yield from task.handle(found)
+                settle()
                 if arrivals.ended:
                     break
                 found = arrivals.take(task.wait_ms())
@@ -117,25 +118,38 @@ def real_time_runner(
     return run
 
 
+class _Times:
+    """Times (ms) on both clocks before which no timer is due."""
+
+    __slots__ = ("event", "processing")
+
+    def __init__(self) -> None:
+        self.event = self.processing = _NEVER
+
+    def are_due(self, watermark: int, now: int) -> bool:
+        """Whether a timer may be due."""
+        return self.event <= watermark or self.processing <= now
+
+    def include(self, other: _Times) -> None:
+        """Be before those, too."""
+        self.event = min(self.event, other.event)
+        self.processing = min(self.processing, other.processing)
+
+
 class _Group:
-    """A key group that is open, and when its next timers are due (ms)."""
+    """A key group that is open, and when its next timers are due."""
 
     def __init__(self, run: OperatorRun, state: GroupState, key_group: int) -> None:
         self.run = run
         self.state = state
         self.key_group = key_group
-        self.event: int | None = None
-        self.processing: int | None = None
+        self.next = _Times()
 
     def look(self) -> None:
         """See when the next timers are due."""
-        self.event, self.processing = self.run.next_timers()
-
-    def is_due(self, watermark: int, now: int) -> bool:
-        """Whether a timer is due."""
-        return (self.event is not None and self.event <= watermark) or (
-            self.processing is not None and self.processing <= now
-        )
+        event, processing = self.run.next_timers()
+        self.next.event = _NEVER if event is None else event
+        self.next.processing = _NEVER if processing is None else processing
 
 
 class _Task:
@@ -149,10 +163,12 @@ class _Task:
         gathered: Gathered,
     ) -> None:
         self._plan = plan
+        self._partition = batch.partition
         self._state = state
         self._gathered = gathered
         self._operator = dumps(plan.operator)
         self._groups: dict[int, _Group] = {}
+        self._next = _Times()
         self._tables: TableFiles | None = None
         self._of_null_keys: OperatorRun | None = None
         self._progress = state.progress
@@ -177,60 +193,46 @@ class _Task:
 
     def wait_ms(self) -> int | None:
         """How long the task may wait for mail: until a timer is due, or a channel may be idle."""
-        times = [group.processing for group in self._groups.values()]
+        due = self._next.processing
         if self._plan.processing_time:
-            times += [head.timer for head in self._due_heads.values()]
-        due = min((one for one in times if one is not None), default=None)
-        waits = [] if due is None else [max(due - _now(), 0)]
+            timers = (head.timer for head in self._due_heads.values())
+            due = min(due, min((one for one in timers if one is not None), default=_NEVER))
+        waits = [] if due == _NEVER else [max(due - _now(), 0)]
         if self._idle_ms is not None:
             waits.append(self._idle_ms // 2 + 1)
         return min(waits, default=None)
 
     def handle(self, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Handle the rows that came, then move the watermark and fire what is due."""
-        payloads: dict[int, list[bytes]] = defaultdict(list)
-        marks: list[Mark] = []
-        for batch in map(rows_of, batches):
-            columns = [batch.column(name).to_pylist() for name in ("slot", "phase", "payload")]
-            for slot, phase, payload in zip(*columns, strict=True):
-                if phase == MARK:
-                    marks.append(read_mark(payload))
-                else:
-                    payloads[group_at(slot)].append(payload)
         gathered = self._gathered
-        for result in self._results(payloads, marks):
+        found = received(self._plan, list(map(rows_of, batches)), self._partition)
+        for result in self._results(found):
             gathered.add(result)
             if gathered.is_full:
                 yield from gathered.take()
         yield from gathered.take()
 
-    def _results(self, payloads: dict[int, list[bytes]], marks: list[Mark]) -> Iterator[Result]:
+    def _results(self, found: Received) -> Iterator[Result]:
         now = _now()
-        if lost := payloads.pop(NULL_KEY_GROUP, None):
-            yield from self._without_key(lost)
-        for key_group, process in self._processes(payloads):
+        if found.lost:
+            yield from self._without_key(found.lost)
+        for key_group, process in found.runs:
             yield from self._called(self._opened(key_group, now), now, process)
         before = (self._progress.watermark, self._progress.is_idle)
-        self._move(marks, now)
+        self._move(found.marks, now)
         watermark = self._progress.watermark
         for key_group in [one for one in self._due_heads if self._is_due(one, now)]:
             self._opened(key_group, now)
-        for group in list(self._groups.values()):
-            if group.is_due(watermark, now):
-                yield from self._called(group, now)
+        if self._next.are_due(watermark, now):
+            groups = list(self._groups.values())
+            self._next = _Times()
+            for group in groups:
+                if group.next.are_due(watermark, now):
+                    yield from self._called(group, now)
+                self._next.include(group.next)
         if (watermark, self._progress.is_idle) != before:
             said = Mark(None if self._progress.is_idle else watermark)
             yield Result(SETTINGS_GROUP, MARK, MARK_TAG, mark=mark_payload(said))
-
-    def _processes(self, payloads: dict[int, list[bytes]]) -> Iterator[tuple[int, Process]]:
-        """The key groups that have rows, and the functions that hand these to a run."""
-        if not self._plan.strategy.shares_payloads:
-            for key_group, own in payloads.items():
-                yield key_group, methodcaller("process", own, AFTER_WATERMARK)
-        elif payloads:
-            rows = PartitionRows(self._plan, [one for own in payloads.values() for one in own])
-            for key_group in rows.key_groups:
-                yield key_group, partial(rows.process, key_group)
 
     def _move(self, marks: list[Mark], now: int) -> None:
         """Move the watermark (T3)."""
@@ -262,6 +264,7 @@ class _Task:
         state.open(key_group)
         run.begin(key_group, self._progress.watermark, now)
         group.look()
+        self._next.include(group.next)
         return group
 
     def _open_run(self) -> OperatorRun:
@@ -276,22 +279,22 @@ class _Task:
         run, watermark = group.run, self._progress.watermark
         try:
             run.check()
-            if group.is_due(watermark, now):
+            if group.next.are_due(watermark, now):
                 yield from run.advance(watermark, now, AFTER_WATERMARK)
             run.begin(group.key_group, watermark, now)
             if process is not None:
                 yield from process(run)
             yield from run.take_outputs(AFTER_WATERMARK)
             group.look()
+            self._next.include(group.next)
         except Exception as error:
             run.explain(error, group.key_group)
             raise
 
-    def _without_key(self, lost: list[bytes]) -> Iterator[Result]:
+    def _without_key(self, lost: list[pa.RecordBatch]) -> Iterator[Result]:
         if self._of_null_keys is None:
             self._of_null_keys = self._open_run()
-        run = self._of_null_keys
-        yield from run.route_null_keys(run.unpack(lost))
+        yield from self._of_null_keys.route_null_keys(lost)
 
     def commit(self) -> dict[str, int]:
         """Write what the key groups hold, and close their functions; what was counted."""

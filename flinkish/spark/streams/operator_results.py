@@ -27,6 +27,7 @@ from flinkish.spark.keyed.result_rows import COUNTERS, results_schema
 from flinkish.spark.keyed.versioned import output_runner, version_runner
 from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.real_time.counts import SumOfCounts
+from flinkish.spark.real_time.partitioned import can_travel, partitioned
 from flinkish.spark.real_time.prompt import as_they_come, from_source
 from flinkish.spark.real_time.run import BATCH_TIME, real_time_runner
 from flinkish.spark.real_time_settings import NO_FOREACH_BATCH
@@ -94,7 +95,7 @@ def _by_batch(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None)
 
 
 def _in_real_time(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None) -> DataFrame:
-    """The packed rows of an operator in real-time mode, with the time of their batch."""
+    """The rows of an operator in real-time mode, with the time of their batch."""
     assert plan.partitions is not None
     spark = rows.base.sparkSession
     check_versioned_session(spark)
@@ -107,10 +108,13 @@ def _in_real_time(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | N
                 "know how many tasks of another operator come before them"
             )
         second = from_source(second)
-    packed = plan.strategy.packed(plan, rows if plan.chained else from_source(rows), second)
+    if can_travel(plan, rows):
+        dealt = partitioned(plan, rows.base)
+    else:
+        packed = plan.strategy.packed(plan, rows if plan.chained else from_source(rows), second)
+        dealt = packed.repartition(plan.partitions, "slot")
     times = F.unix_millis(F.current_timestamp())
-    packed = packed.repartition(plan.partitions, "slot").withColumn(BATCH_TIME, times)
-    return as_they_come(packed)
+    return as_they_come(dealt.withColumn(BATCH_TIME, times))
 
 
 def _in_pass(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None) -> DataFrame:

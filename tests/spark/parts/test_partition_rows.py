@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from flinkish._core.state.table import FILES, StateTable
 from flinkish.spark.real_time.partition_rows import PartitionRows, pack_partitions
+from flinkish.spark.real_time.received import Process
 from flinkish.time import assign_to_key_group
 from tests.spark.fake_spark import plan
 from tests.spark.parts.test_real_time import OUT, Counts, rows
@@ -46,17 +47,17 @@ def test_rows_of_a_partition_come_by_key_group(
             payloads[partition].append(payload)
     found: dict[int, list[tuple[int, int]]] = {}
     for partition, own in payloads.items():
-        shared = PartitionRows(made, own)
-        assert {group % partitions for group in shared.key_groups} == {partition}
-        for group in shared.key_groups:
-            found[group] = list(handed_over(shared, group))
+        for group, process in PartitionRows.of(made, own).runs():
+            assert group % partitions == partition
+            assert group not in found, "one run, since the rows of each are together"
+            found[group] = list(handed_over(process, group))
     for group, expected in wanted.items():
         assert found.pop(group) == (sorted(expected) if by_time else expected)
     assert not found
 
 
-def handed_over(shared: PartitionRows, group: int) -> Iterator[tuple[int, int]]:
-    """The times and numbers of the rows that a run is handed."""
+def handed_over(process: Process, group: int) -> Iterator[tuple[int, int]]:
+    """The times and numbers of the rows that a run of the operator is handed."""
     table = StateTable()
     table.map([-1] * len(FILES), group, create=True)
 
@@ -66,4 +67,4 @@ def handed_over(shared: PartitionRows, group: int) -> Iterator[tuple[int, int]]:
         return zip(times.tolist(), [one.n for one in elements], strict=True)
 
     run: Any = SimpleNamespace(table=table, process_elements=take)
-    return shared.process(group, run)  # type: ignore[return-value]
+    return process(run)  # type: ignore[return-value]

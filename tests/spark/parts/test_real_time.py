@@ -177,6 +177,14 @@ def test_rows_are_packed_as_they_come(tmp_path: Path) -> None:
     assert marks == [{5}, set(), {9}]
 
 
+def test_a_source_that_may_be_idle_is_active_while_it_has_rows(tmp_path: Path) -> None:
+    """WatermarksWithIdleness counts events, whether they move the watermark or not."""
+    made = operator(tmp_path, channels=(Channel(0, idle_ms=40),))
+    _, *packed = real_time_packer(made, pack_table, 1)(iter([rows(("a", 1, 5))] * 3))
+    marks = [row for batch in packed for row in batch.to_pylist() if row["phase"] == MARK]
+    assert [read_mark(row["payload"]) for row in marks] == [mark(0, 5)] * 3
+
+
 PADS = [
     [None, None],
     [b"", None, b"pad"],

@@ -40,7 +40,7 @@ LIMITS = MapStateDescriptor("limits", Types.STRING(), Types.LONG())
 OUT = "key string, a bigint, b bigint"
 FIRST, SECOND = "first", "second"  # topics of numbers
 HALF = "half"  # a topic of numbers, all in one partition
-KEYED = ("chained", "side", "both", "rules", "windows", "columns", "idle")
+KEYED = ("chained", "side", "function", "both", "rules", "windows", "columns", "idle")
 PLAIN = ("mapped", "called", "task")
 QUERIES = (*KEYED, *PLAIN)
 IDLE = MONOTONOUS.with_idleness(Duration.of_seconds(2))
@@ -141,6 +141,7 @@ def queries(spark: SparkSession, settings: dict[str, str]) -> dict[str, DataFram
     options: Any = {"max_parallelism": 4}
     counted = keyed().process(Counted(), schema=OUT, **options)
     chained = counted.key_by("key").process(Counted(), schema=OUT, **options)
+    by_function = numbers(spark, settings, FIRST).key_by(lambda row: row["key"])
     both = keyed().connect(keyed(SECOND)).process(Both(), schema=OUT, **options)
     rules = numbers(spark, settings, SECOND).broadcast(LIMITS)
     spans = TumblingEventTimeWindows.of(WINDOW_MS)
@@ -155,6 +156,7 @@ def queries(spark: SparkSession, settings: dict[str, str]) -> dict[str, DataFram
     found = {
         "chained": chained,
         "side": counted.get_side_output(ODD),
+        "function": by_function.process(Counted(), schema=OUT, **options),
         "both": both,
         "rules": keyed().connect(rules).process(Ruled(), schema=OUT, **options),
         "windows": windows.process(Spans(), schema=OUT),

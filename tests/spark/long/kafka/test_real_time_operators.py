@@ -43,7 +43,7 @@ def found(
     send(kafka, HALF, numbers(0, NUMBERS), partition=1)
     closed = len(windows())
     wanted = {"chained": NUMBERS, "side": NUMBERS // 2, "both": 2 * NUMBERS, "rules": 3 * NUMBERS}
-    wanted |= dict.fromkeys(PLAIN, NUMBERS)
+    wanted |= dict.fromkeys(("function", *PLAIN), NUMBERS)
     wanted |= {"windows": closed, "columns": closed, "idle": closed}
     log = folder / "log"
     with started(PROGRAM, settings(kafka, folder), log, environment) as running:
@@ -80,6 +80,12 @@ def test_an_operator_after_another(found: dict[str, list[Any]]) -> None:
     counts = Counter(str(n % 3) for n in range(NUMBERS))
     for key, n in counts.items():
         assert sorted(row["b"] for row in rows if row["key"] == key) == list(range(1, n + 1))
+
+
+def test_keys_that_a_function_gives(found: dict[str, list[Any]]) -> None:
+    counts = {(f"k{n}", count) for n in range(KEYS) for count in range(1, EACH + 1)}
+    assert {(f"k{row['a'] % KEYS}", row["b"]) for row in found["function"]} == counts
+    assert sorted(row["a"] for row in found["function"]) == list(range(NUMBERS))
 
 
 def test_a_side_output(found: dict[str, list[Any]]) -> None:

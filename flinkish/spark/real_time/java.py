@@ -1,0 +1,44 @@
+"""What the Java code of real-time mode takes and gives: its source, and columns of its types."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.types import BinaryType, DateType, StringType, StructField, TimestampType
+
+__all__ = ["as_before", "plain", "source"]
+
+
+def source() -> str:
+    """The classes PromptRows and PartitionedRows."""
+    return Path(__file__).with_name("rows.java").read_text()
+
+
+def plain(field: StructField) -> Column:
+    """The column as a type that Java has, too, so that its values are not converted."""
+    column, kind = _column(field), field.dataType
+    if isinstance(kind, StringType):
+        column = column.cast(BinaryType())
+    elif isinstance(kind, TimestampType):
+        column = F.unix_micros(column)
+    elif isinstance(kind, DateType):
+        column = F.unix_date(column)
+    return column.alias(field.name)
+
+
+def as_before(field: StructField) -> Column:
+    """The column of `plain` as the type of the field."""
+    column, kind = _column(field), field.dataType
+    if isinstance(kind, StringType):
+        column = column.cast(kind)
+    elif isinstance(kind, TimestampType):
+        column = F.timestamp_micros(column)
+    elif isinstance(kind, DateType):
+        column = F.date_from_unix_date(column)
+    return column.alias(field.name, metadata=field.metadata)
+
+
+def _column(field: StructField) -> Column:
+    return F.col("`" + field.name.replace("`", "``") + "`")

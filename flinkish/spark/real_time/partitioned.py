@@ -1,0 +1,110 @@
+"""Rows that travel to the partitions of an operator as they are, without a Python worker before it.
+
+Where the key is columns and the event time is one, Java code of ours finds the partition of a row
+and says how far its task has come (`rows.java`); the operator's own worker does the rest.  So a
+row goes to Python once.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    ByteType,
+    DataType,
+    DateType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from flinkish.spark.internals import map_in_jvm
+from flinkish.spark.keyed.plan import OperatorPlan
+from flinkish.spark.mapped_frame import MappedFrame
+from flinkish.spark.real_time.java import as_before, plain, source
+from flinkish.spark.real_time_settings import buffer_timeout_ms
+from flinkish.spark.session import context_of
+
+__all__ = ["HIGHEST", "TASK", "can_travel", "partitioned"]
+
+# The columns with the number of the task before the operator, -1 less that number in a mark, and
+# the highest event time (ms) of its rows so far, null before the first.
+TASK = "__flinkish_task"
+HIGHEST = "__flinkish_highest"
+
+_PARTITION = "__flinkish_partition"
+_CLASS = "flinkish.realtime.PartitionedRows"
+_DAY_MS = 86_400_000
+
+# Types of which Java's hash is Flink's.
+_KEYS = (
+    *(BooleanType, ByteType, ShortType, IntegerType, LongType),
+    *(FloatType, DoubleType, StringType, BinaryType),
+)
+
+# How many of a column's numbers are how many ms.
+_TIMES: dict[type[DataType], tuple[int, int]] = {
+    TimestampType: (1, 1000),
+    LongType: (1, 1),
+    IntegerType: (1, 1),
+    DateType: (_DAY_MS, 1),
+}
+
+
+def can_travel(plan: OperatorPlan, rows: MappedFrame) -> bool:
+    """Whether nothing before the operator needs Python."""
+    if rows.function is not None or context_of(rows.base.sparkSession) is None:
+        return False
+    if not plan.strategy.shares_payloads or not plan.key_columns:
+        return False
+    kinds = {one.name: one.dataType for one in rows.base.schema}
+    return (
+        all(type(kinds[name]) in _KEYS for name in plan.key_columns)
+        and not any(plan.key_types)
+        and (plan.event_time is None or type(kinds[plan.event_time]) in _TIMES)
+    )
+
+
+def partitioned(plan: OperatorPlan, rows: DataFrame) -> DataFrame:
+    """The rows and marks of a source, in the partitions of the operator, with TASK and HIGHEST."""
+    assert plan.partitions is not None
+    spark = rows.sparkSession
+    names = list(plan.schema.names)
+    if plan.event_time is not None and plan.event_time not in names:
+        names.append(plan.event_time)
+    fields = [rows.schema[name] for name in names]
+    columns = rows.select(*map(plain, fields))
+    texts = [names.index(name) for name in plan.key_columns if _is_text(rows.schema[name])]
+    time, per = -1, (1, 1)
+    if plan.event_time is not None:
+        time = names.index(plan.event_time)
+        per = _TIMES[type(fields[time].dataType)]
+    arguments = (
+        len(names),
+        [names.index(name) for name in plan.key_columns],
+        sorted(texts),
+        time,
+        *per,
+        plan.max_parallelism,
+        plan.partitions,
+        int(any(one.idle_ms is not None for one in plan.channels)),
+        buffer_timeout_ms(spark) * 1_000_000,
+    )
+    made = [StructField(one.name, one.dataType) for one in columns.schema]
+    made += [StructField(name, IntegerType()) for name in (_PARTITION, TASK)]
+    made.append(StructField(HIGHEST, LongType()))
+    found = map_in_jvm(columns, StructType(made), source(), _CLASS, arguments)
+    dealt = found.repartitionById(plan.partitions, F.col(_PARTITION))
+    return dealt.select(*map(as_before, fields), TASK, HIGHEST)
+
+
+def _is_text(field: StructField) -> bool:
+    return isinstance(field.dataType, StringType)

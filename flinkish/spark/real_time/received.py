@@ -1,0 +1,123 @@
+"""What has come to a task of an operator: rows by key group, those without a key, and marks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from operator import methodcaller
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from flinkish._core.values.codec import unpack_payload
+from flinkish.common.errors import IllegalStateError
+from flinkish.common.timestamps import MIN_TIMESTAMP
+from flinkish.spark.batches import joined
+from flinkish.spark.channels import NUMBER_BITS, Mark
+from flinkish.spark.keyed.marks import read_mark
+from flinkish.spark.keyed.operator_run import OperatorRun
+from flinkish.spark.keyed.packed_columns import element_times
+from flinkish.spark.keyed.packing import NULL_KEY_GROUP, keys_of, lost_rows, packed_columns
+from flinkish.spark.keyed.placement import group_at
+from flinkish.spark.keyed.plan import AFTER_WATERMARK, MARK, OperatorPlan
+from flinkish.spark.keyed.result_rows import Result
+from flinkish.spark.real_time.partition_rows import PartitionRows, in_group_order
+from flinkish.spark.real_time.partitioned import HIGHEST, TASK
+
+__all__ = ["Process", "Received", "received"]
+
+_FEW = 64  # rows
+
+_ASTRAY = (
+    "operator {0!r} got a row of another partition than its own, which is {1} of {2}: its key has "
+    "another hash in the JVM than in Python, so its state could be split"
+)
+
+# Hands the rows of a key group to the function, in its run.
+Process: TypeAlias = Callable[[OperatorRun], Iterator[Result]]
+
+
+@dataclass
+class Received:
+    """Runs of rows of a key group, in the order in which they are handled, and what else came."""
+
+    runs: list[tuple[int, Process]] = field(default_factory=list)
+    lost: list[pa.RecordBatch] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+
+
+def received(plan: OperatorPlan, batches: list[pa.RecordBatch], partition: int) -> Received:
+    """Batches without pads: rows as payloads of `packing`, or as they are, of `partitioned`."""
+    batches = [batch for batch in batches if batch.num_rows]
+    if not batches:
+        return Received()
+    if TASK in batches[0].schema.names:
+        return _rows(plan, joined(batches), partition)
+    return _payloads(plan, batches)
+
+
+def _rows(plan: OperatorPlan, batch: pa.RecordBatch, partition: int) -> Received:
+    assert plan.partitions is not None
+    tasks = batch.column(TASK).to_numpy()
+    # The times of a task do not fall.
+    latest = dict(zip(tasks.tolist(), batch.column(HIGHEST).to_pylist(), strict=True))
+    found = Received(marks=[_mark(task, time) for task, time in latest.items()])
+    keys, groups = keys_of(plan, batch)  # marks have none
+    if len(without := np.flatnonzero((tasks >= 0) & (groups < 0))):
+        lost = packed_columns(plan, *_taken(batch, keys, without))
+        found.lost.append(lost_rows(plan, lost, np.ones(len(without), np.bool_)))
+    order = np.flatnonzero(groups >= 0)
+    if not len(order):
+        return found
+    if len(order) == batch.num_rows <= _FEW and not plan.timestamp_order:
+        rows = packed_columns(plan, batch, keys)  # as they are: to sort them would cost more
+    else:
+        times = None
+        if plan.timestamp_order:
+            times = element_times(packed_columns(plan, *_taken(batch, keys, order)))
+        order = order[in_group_order(groups[order], times)]
+        rows, groups = packed_columns(plan, *_taken(batch, keys, order)), groups[order]
+    if (groups % plan.partitions != partition).any():
+        raise IllegalStateError(_ASTRAY.format(plan.uid, partition, plan.partitions))
+    found.runs = list(PartitionRows(plan, rows, groups).runs())
+    return found
+
+
+def _taken(
+    batch: pa.RecordBatch, keys: pa.Array | None, order: np.ndarray
+) -> tuple[pa.RecordBatch, pa.Array | None]:
+    """Some rows with their keys, in this order."""
+    if len(order) == batch.num_rows and not (order[1:] < order[:-1]).any():
+        return batch, keys
+    chosen = pa.array(order)
+    return batch.take(chosen), None if keys is None else keys.take(chosen)
+
+
+def _mark(task: int, time: int | None) -> Mark:
+    channel = (task if task >= 0 else -1 - task) + 1 << NUMBER_BITS
+    return Mark(MIN_TIMESTAMP if time is None else time, 1, channel, active=time is not None)
+
+
+def _payloads(plan: OperatorPlan, batches: list[pa.RecordBatch]) -> Received:
+    found = Received()
+    payloads: dict[int, list[bytes]] = defaultdict(list)
+    for batch in batches:
+        columns = [batch.column(name).to_pylist() for name in ("slot", "phase", "payload")]
+        for slot, phase, payload in zip(*columns, strict=True):
+            if phase == MARK:
+                found.marks.append(read_mark(payload))
+            else:
+                payloads[group_at(slot)].append(payload)
+    lost = payloads.pop(NULL_KEY_GROUP, [])
+    found.lost = [unpack_payload(payload, plan.packed_schema) for payload in lost]
+    if not plan.strategy.shares_payloads:
+        found.runs = [
+            (group, methodcaller("process", own, AFTER_WATERMARK))
+            for group, own in payloads.items()
+        ]
+    elif payloads:
+        own = [one for several in payloads.values() for one in several]
+        found.runs = list(PartitionRows.of(plan, own).runs())
+    return found

@@ -80,7 +80,7 @@ def configure_real_time(spark: SparkSession, buffer_timeout: DurationLike) -> No
     missing = {
         name: wanted
         for name, wanted in REAL_TIME_AT_START.items()
-        if str(spark.conf.get(name, "")).lower() != wanted
+        if not _meets(str(spark.conf.get(name, "")).lower(), wanted)
     }
     if missing:
         lines = "".join(f'.config("{name}", "{wanted}")' for name, wanted in missing.items())
@@ -93,6 +93,13 @@ def configure_real_time(spark: SparkSession, buffer_timeout: DurationLike) -> No
         spark.conf.set(name, wanted)
     spark.conf.set(_BUFFER_TIMEOUT, str(timeout_ms))
     spark.conf.set(_CHOSEN, "true")
+
+
+def _meets(found: str, wanted: str) -> bool:
+    """Whether a setting is as it is wanted, or a time that is no longer."""
+    if found.isdigit() and wanted.isdigit():
+        return int(found) <= int(wanted)
+    return found == wanted
 
 
 def buffer_timeout_ms(spark: SparkSession) -> int:

@@ -1,4 +1,4 @@
-"""What the Java code of real-time mode takes and gives: its source, and columns of its types."""
+"""The Java code of real-time mode, and columns of the types that it takes and gives."""
 
 from __future__ import annotations
 

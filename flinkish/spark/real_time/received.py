@@ -1,4 +1,4 @@
-"""What has come to a task of an operator: rows by key group, those without a key, and marks."""
+"""The input of a task of an operator: rows by key group, those without a key, and marks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Process: TypeAlias = Callable[[OperatorRun], Iterator[Result]]
 
 @dataclass
 class Received:
-    """Runs of rows of a key group, in the order in which they are handled, and what else came."""
+    """Runs of rows of a key group, as they are handled, rows without a key, and marks."""
 
     runs: list[tuple[int, Process]] = field(default_factory=list)
     lost: list[pa.RecordBatch] = field(default_factory=list)

@@ -369,6 +369,10 @@ def test_sessions_that_lack_something_are_refused() -> None:
     name = next(iter(REAL_TIME_AT_START))
     with pytest.raises(IllegalStateError, match=rf'builder\.config\("{name}", "true"\)'):
         configure_real_time(session("4.3.0", **(REAL_TIME_AT_START | {name: "false"})), 5)
+    wait = "spark.shuffle.streaming.networkBufferMaxWaitTimeMs"
+    with pytest.raises(IllegalStateError, match=wait):
+        configure_real_time(session("4.3.0", **(REAL_TIME_AT_START | {wait: "100"})), 5)
+    configure_real_time(session("4.3.0", **(REAL_TIME_AT_START | {wait: "1"})), 5)
     good = session("4.3.0", **REAL_TIME_AT_START)
     with pytest.raises(IllegalArgumentError, match="buffer_timeout must be 0 or more, not -1"):
         configure_real_time(good, -1)

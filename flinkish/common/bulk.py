@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from flinkish.common._composite_types import _ElementsTypeInfo
 from flinkish.common.data_types import RowType
 from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
+from flinkish.common.names import in_backticks
 from flinkish.common.typeinfo import (
     ListTypeInfo,
     MapTypeInfo,
@@ -25,7 +26,6 @@ __all__ = [
     "RowDataBulkWriterFactory",
     "alike",
     "check_row_type",
-    "in_backticks",
     "kind_in_files",
     "shifted",
 ]
@@ -133,11 +133,6 @@ def check_row_type(row_type: object) -> RowType:
                 "day: take DataTypes.BIGINT() and microseconds, or DataTypes.TIMESTAMP()"
             )
     return row_type
-
-
-def in_backticks(name: str) -> str:
-    """A name of a column for an expression of SQL."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def shifted(kind: TypeInformation, value: str, function: str) -> str:

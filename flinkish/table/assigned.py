@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
+from flinkish.common.names import in_backticks
 from flinkish.common.typeinfo import (
     BasicType,
     BasicTypeInfo,
@@ -14,7 +15,6 @@ from flinkish.common.typeinfo import (
     TimestampTypeInfo,
     TypeInformation,
 )
-from flinkish.table.expression import quoted
 from flinkish.table.types import data_type_of
 
 __all__ = ["assigned", "check_same_types"]
@@ -57,8 +57,8 @@ def assigned(
                     f"query gives {source!r}, {data_type_of(its)}: cast it in the query, "
                     f"CAST({source} AS {kind.to_ddl()})"
                 )
-            value = quoted(source)
-        made.append(f"CAST({value} AS {kind.to_ddl()}) AS {quoted(name)}")
+            value = in_backticks(source)
+        made.append(f"CAST({value} AS {kind.to_ddl()}) AS {in_backticks(name)}")
     return ", ".join(made)
 
 

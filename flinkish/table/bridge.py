@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
+from flinkish.common.names import in_backticks
 from flinkish.common.typeinfo import (
     PickledBytesTypeInfo,
     RowTypeInfo,
@@ -14,7 +15,7 @@ from flinkish.common.typeinfo import (
 )
 from flinkish.environment.streams import DataStream
 from flinkish.table.assigned import check_same_types
-from flinkish.table.expression import Expression, quoted
+from flinkish.table.expression import Expression
 from flinkish.table.planner import Planner
 from flinkish.table.schema import Schema
 from flinkish.table.table import Table
@@ -102,10 +103,10 @@ def _by_schema(planner: Planner, table: Table, schema: Schema) -> Table:
             f"{', '.join(names)}, and alias(...) of a table names columns by place"
         )
     columns = [
-        f"CAST({quoted(name)} AS {one.kind.to_ddl()}) AS {quoted(name)}"
+        f"CAST({in_backticks(name)} AS {one.kind.to_ddl()}) AS {in_backticks(name)}"
         for name, one in schema.columns
     ] or ["*"]
-    columns += [f"{expression} AS {quoted(name)}" for name, expression in schema.computed]
+    columns += [f"{expression} AS {in_backticks(name)}" for name, expression in schema.computed]
     text = f"SELECT {', '.join(columns)} FROM flinkish_rows"
     return planner.query(text, {"flinkish_rows": table})
 
@@ -122,4 +123,4 @@ def _by_expressions(table: Table, fields: Sequence[Expression[Any]]) -> Table:
 
 
 def _column(table: Table, at: int) -> Expression[Any]:
-    return Expression(quoted(table._kind.get_field_names()[at]))
+    return Expression(in_backticks(table._kind.get_field_names()[at]))

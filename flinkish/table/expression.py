@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Generic, TypeVar
 
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
+from flinkish.common.names import in_backticks
 from flinkish.table.types import DataType
 
 __all__ = ["Expression", "sql_of"]
@@ -128,7 +129,7 @@ class Expression(Generic[T]):
     @property
     def selected(self) -> str:
         """The text between SELECT and FROM."""
-        return self.sql if self.name is None else f"{self.sql} AS {quoted(self.name)}"
+        return self.sql if self.name is None else f"{self.sql} AS {in_backticks(self.name)}"
 
 
 def sql_of(value: Any) -> str:
@@ -163,11 +164,6 @@ def sql_of(value: Any) -> str:
         f"{value!r} is no literal of SQL: take a bool, int, float, str, Decimal, date or datetime "
         "without a zone"
     )
-
-
-def quoted(name: str) -> str:
-    """A name in backticks, as Spark's SQL has it."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _joined(left: Any, operator: str, right: Any) -> Expression[Any]:

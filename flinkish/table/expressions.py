@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from flinkish.table.expression import Expression, quoted, sql_of
+from flinkish.common.names import in_backticks
+from flinkish.table.expression import Expression, sql_of
 from flinkish.table.types import DataType
 
 __all__ = ["call_sql", "col", "lit"]
@@ -12,7 +13,7 @@ __all__ = ["call_sql", "col", "lit"]
 
 def col(name: str) -> Expression[Any]:
     """The column of a name."""
-    return Expression(quoted(name), column=name)
+    return Expression(in_backticks(name), column=name)
 
 
 def lit(v: Any, data_type: DataType | None = None) -> Expression[Any]:

@@ -8,10 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError, IllegalStateError
-from flinkish.common.names import did_you_mean
+from flinkish.common.names import did_you_mean, in_backticks
 from flinkish.common.typeinfo import RowTypeInfo
 from flinkish.environment.nodes import Node, with_ancestors
-from flinkish.table.expression import Expression, quoted
+from flinkish.table.expression import Expression
 from flinkish.table.expressions import col
 from flinkish.table.table_descriptor import TableDescriptor
 from flinkish.table.table_result import TableResult
@@ -90,7 +90,9 @@ class Table:
             )
         new = (*given, *names[len(given) :])
         pairs = zip(names, new, strict=True)
-        return self._of(", ".join(f"{quoted(old)} AS {quoted(name)}" for old, name in pairs))
+        return self._of(
+            ", ".join(f"{in_backticks(old)} AS {in_backticks(name)}" for old, name in pairs)
+        )
 
     def add_columns(self, *fields: Expression[Any]) -> Table:
         """All columns, and values of each row after them."""
@@ -101,7 +103,7 @@ class Table:
         """All columns but these; IllegalArgumentError for one that there is not, or for all."""
         dropped = [one.column for one in _checked(fields, "drop_columns")]
         names = self._kind.get_field_names()
-        kept = [quoted(name) for name in names if name not in dropped]
+        kept = [in_backticks(name) for name in names if name not in dropped]
         if not kept or len(kept) + len(set(dropped)) != len(names):
             raise IllegalArgumentError(
                 f"drop_columns takes some of {', '.join(names)}, not "

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from flinkish.common.avro import AvroSchema, GenericRecordAvroTypeInfo
-from flinkish.common.bulk import BulkWriterFactory, in_backticks
+from flinkish.common.bulk import BulkWriterFactory
 from flinkish.common.ddl import schema_ddl
 from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
 from flinkish.common.io import InputFormat
+from flinkish.common.names import in_backticks
 from flinkish.common.serialization import DeserializationSchema, SerializationSchema
 from flinkish.common.typeinfo import RowTypeInfo, TypeInformation
 from flinkish.environment.connectors.csv_cells import quotable

@@ -8,7 +8,6 @@ from flinkish.common.bulk import (
     BulkWriterFactory,
     RowDataBulkWriterFactory,
     check_row_type,
-    in_backticks,
     kind_in_files,
     shifted,
 )
@@ -16,6 +15,7 @@ from flinkish.common.configuration import Configuration
 from flinkish.common.data_types import RowType
 from flinkish.common.ddl import schema_ddl
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
+from flinkish.common.names import in_backticks
 from flinkish.environment.connectors.files import BulkFormat, Reading
 
 __all__ = ["OrcBulkWriters", "ParquetBulkWriters", "ParquetColumnarRowInputFormat"]

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from flinkish.common.bulk import (
     BulkWriterFactory,
     RowDataBulkWriterFactory,
-    in_backticks,
     kind_in_files,
 )
 from flinkish.common.data_types import DataType, DataTypes, NumericType, RowField, RowType
@@ -17,6 +16,7 @@ from flinkish.common.errors import (
     IllegalArgumentError,
     UnsupportedOperationError,
 )
+from flinkish.common.names import in_backticks
 from flinkish.common.typeinfo import Types
 from flinkish.environment.connectors.csv_cells import CellReader, written_list
 from flinkish.environment.connectors.files import Reading, StreamFormat

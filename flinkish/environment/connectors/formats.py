@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flinkish.common.bulk import in_backticks
 from flinkish.common.ddl import schema_ddl
 from flinkish.common.errors import (
     ArgumentTypeError,
     IllegalArgumentError,
     UnsupportedOperationError,
 )
+from flinkish.common.names import in_backticks
 from flinkish.common.serialization import DeserializationSchema, SerializationSchema
 from flinkish.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from flinkish.environment.connectors.csv_cells import CellReader, is_list, quotable, written_list

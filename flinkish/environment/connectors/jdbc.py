@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from flinkish.common.bulk import alike, in_backticks
+from flinkish.common.bulk import alike
 from flinkish.common.errors import (
     ArgumentTypeError,
     IllegalArgumentError,
     UnsupportedOperationError,
 )
+from flinkish.common.names import in_backticks
 from flinkish.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation
 from flinkish.environment.connectors.base import Sink
 from flinkish.environment.nodes import Act

@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from flinkish.common.bulk import in_backticks
 from flinkish.common.errors import (
     ArgumentTypeError,
     IllegalArgumentError,
     UnsupportedOperationError,
 )
+from flinkish.common.names import in_backticks
 from flinkish.common.serialization import SerializationSchema
 from flinkish.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from flinkish.environment.connectors.base import DeliveryGuarantee, Sink

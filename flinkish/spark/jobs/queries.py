@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 from flinkish.common._composite_types import _ElementsTypeInfo
 from flinkish.common.ddl import type_from_ddl
 from flinkish.common.errors import IllegalArgumentError, UnsupportedOperationError
+from flinkish.common.names import in_backticks
 from flinkish.common.typeinfo import (
     ListTypeInfo,
     MapTypeInfo,
@@ -75,7 +76,7 @@ class Query:
         brackets nothing but a query can be.
         """
         named = ", ".join(
-            f"{_quoted(name)} AS (SELECT * FROM {view})" for name, view in views.items()
+            f"{in_backticks(name)} AS (SELECT * FROM {view})" for name, view in views.items()
         )
         return spark.sql(f"{f'WITH {named} ' if named else ''}(\n{self.text}\n)")
 
@@ -256,17 +257,13 @@ def _nothing(kind: RowTypeInfo) -> str:
     """A query for no rows of these columns."""
     fields = row_schema(kind).fields
     columns = [
-        f"CAST(NULL AS {one.dataType.simpleString()}) AS {_quoted(one.name)}" for one in fields
+        f"CAST(NULL AS {one.dataType.simpleString()}) AS {in_backticks(one.name)}" for one in fields
     ]
     return f"SELECT {', '.join(columns)} WHERE false"
 
 
 def _empty(spark: SparkSession, kind: RowTypeInfo) -> DataFrame:
     return spark.createDataFrame([], row_schema(kind))
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _refused(

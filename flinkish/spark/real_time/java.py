@@ -8,6 +8,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, DateType, StringType, StructField, TimestampType
 
+from flinkish.common.names import in_backticks
+
 __all__ = ["as_before", "plain", "source"]
 
 
@@ -41,4 +43,4 @@ def as_before(field: StructField) -> Column:
 
 
 def _column(field: StructField) -> Column:
-    return F.col("`" + field.name.replace("`", "``") + "`")
+    return F.col(in_backticks(field.name))

@@ -243,6 +243,11 @@ class OperatorPlan:
         return self.timed and any(channel.moves for channel in self.channels)
 
     @property
+    def may_idle(self) -> bool:
+        """Whether a channel of this input may be idle; it is active while it has rows."""
+        return any(channel.idle_ms is not None for channel in self.channels)
+
+    @property
     def inputs(self) -> list[OperatorPlan]:
         """This plan, and that of the second input if there is one."""
         return [self] if self.second is None else [self, self.second]

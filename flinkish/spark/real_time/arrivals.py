@@ -14,7 +14,7 @@ from flinkish.mailbox import MAX_PRIORITY, Mail, TaskMailbox
 from flinkish.spark.batches import joined
 from flinkish.spark.mapped_frame import Batches, MapBatches
 
-__all__ = ["PAD", "Arrivals", "rows_of", "unpadded", "without_pads"]
+__all__ = ["PAD", "Arrivals", "rows_of", "unpadded", "with_rows", "without_pads"]
 
 # The column that is null in rows, and bytes in pads, which push them to Python (`prompt`).
 PAD = "__flinkish_pad"
@@ -109,11 +109,11 @@ def without_pads(then: MapBatches | None) -> MapBatches:
 
 def _arrived(arrivals: Arrivals) -> Batches:
     while not arrivals.ended:
-        if found := list(_with_rows(arrivals.take())):
+        if found := list(with_rows(arrivals.take())):
             yield joined(found)
 
 
-def _with_rows(batches: Iterable[pa.RecordBatch]) -> Batches:
+def with_rows(batches: Iterable[pa.RecordBatch]) -> Batches:
     """The rows of batches that have some."""
     return (rows for batch in batches if (rows := rows_of(batch)).num_rows)
 
@@ -122,7 +122,7 @@ def unpadded(function: MapBatches) -> MapBatches:
     """A function of rows, for input that has pads, which reads ahead on a thread of its own."""
 
     def run(batches: Batches) -> Batches:
-        return function(_with_rows(batches))
+        return function(with_rows(batches))
 
     run.__name__ = function.__name__  # in Spark's plans
     return run

@@ -48,7 +48,6 @@ class _PackTask:
         self._part = part
         self._maker = MarkMaker(plan, number)
         self._said: dict[int, Mark] = {}
-        self._may_idle = any(one.idle_ms is not None for one in plan.channels)
         self._sequence = 0
         self._slots = [slot_of(partition) for partition in range(plan.partitions)]
 
@@ -69,7 +68,7 @@ class _PackTask:
                 self._sequence += 1
         for mark in self._maker.marks():
             # A source is not idle while it has rows, whatever their times.
-            if self._said.get(mark.channel) != mark or (self._may_idle and rows.num_rows):
+            if self._said.get(mark.channel) != mark or (self._plan.may_idle and rows.num_rows):
                 self._said[mark.channel] = mark
                 packed += self._to_all(self._mark(mark))
         return packed

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,10 @@ from flinkish.spark.keyed.packing import NULL_KEY_GROUP, keyed_batch
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, OperatorPlan
 from flinkish.spark.keyed.result_rows import Result
 
-__all__ = ["PartitionRows", "in_group_order", "pack_partitions"]
+__all__ = ["PartitionRows", "Process", "in_group_order", "pack_partitions"]
+
+# Hands the rows of a key group to the function, in its run.
+Process: TypeAlias = Callable[[OperatorRun], Iterator[Result]]
 
 # The column with the key group of a row.
 _GROUP = pa.field("__flinkish_group", pa.int32())
@@ -73,7 +76,7 @@ class PartitionRows:
             rows, groups = rows.take(pa.array(order)), groups[order]
         return cls(plan, rows, groups)
 
-    def runs(self) -> Iterator[tuple[int, Callable[[OperatorRun], Iterator[Result]]]]:
+    def runs(self) -> Iterator[tuple[int, Process]]:
         """The key group of each run, and the function that hands it to the operator's run."""
         for key_group, span in zip(self._groups, self._spans, strict=True):
             yield key_group, partial(self._process, *span)

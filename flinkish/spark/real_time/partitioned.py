@@ -14,7 +14,6 @@ from pyspark.sql.types import (
     BooleanType,
     ByteType,
     DataType,
-    DateType,
     DoubleType,
     FloatType,
     IntegerType,
@@ -42,7 +41,6 @@ HIGHEST = "__flinkish_highest"
 
 _PARTITION = "__flinkish_partition"
 _CLASS = "flinkish.realtime.PartitionedRows"
-_DAY_MS = 86_400_000
 
 # Types of which Java's hash is Flink's.
 _KEYS = (
@@ -50,13 +48,8 @@ _KEYS = (
     *(FloatType, DoubleType, StringType, BinaryType),
 )
 
-# How many of a column's numbers are how many ms.
-_TIMES: dict[type[DataType], tuple[int, int]] = {
-    TimestampType: (1, 1000),
-    LongType: (1, 1),
-    IntegerType: (1, 1),
-    DateType: (_DAY_MS, 1),
-}
+# How many of a column's numbers are a ms; the event time of an operator's output is in ms.
+_PER_MS: dict[type[DataType], int] = {TimestampType: 1000, LongType: 1}
 
 
 def can_travel(plan: OperatorPlan, rows: MappedFrame) -> bool:
@@ -69,7 +62,7 @@ def can_travel(plan: OperatorPlan, rows: MappedFrame) -> bool:
     return (
         all(type(kinds[name]) in _KEYS for name in plan.key_columns)
         and not any(plan.key_types)
-        and (plan.event_time is None or type(kinds[plan.event_time]) in _TIMES)
+        and (plan.event_time is None or type(kinds[plan.event_time]) in _PER_MS)
     )
 
 
@@ -83,19 +76,19 @@ def partitioned(plan: OperatorPlan, rows: DataFrame) -> DataFrame:
     fields = [rows.schema[name] for name in names]
     columns = rows.select(*map(plain, fields))
     texts = [names.index(name) for name in plan.key_columns if _is_text(rows.schema[name])]
-    time, per = -1, (1, 1)
+    time, per_ms = -1, 1
     if plan.event_time is not None:
         time = names.index(plan.event_time)
-        per = _TIMES[type(fields[time].dataType)]
+        per_ms = _PER_MS[type(fields[time].dataType)]
     arguments = (
         len(names),
         [names.index(name) for name in plan.key_columns],
         sorted(texts),
         time,
-        *per,
+        per_ms,
         plan.max_parallelism,
         plan.partitions,
-        int(any(one.idle_ms is not None for one in plan.channels)),
+        int(plan.may_idle),
         buffer_timeout_ms(spark) * 1_000_000,
     )
     made = [StructField(one.name, one.dataType) for one in columns.schema]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from operator import methodcaller
-from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -17,16 +15,14 @@ from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.spark.batches import joined
 from flinkish.spark.channels import NUMBER_BITS, Mark
 from flinkish.spark.keyed.marks import read_mark
-from flinkish.spark.keyed.operator_run import OperatorRun
 from flinkish.spark.keyed.packed_columns import element_times
 from flinkish.spark.keyed.packing import NULL_KEY_GROUP, keys_of, lost_rows, packed_columns
 from flinkish.spark.keyed.placement import group_at
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, MARK, OperatorPlan
-from flinkish.spark.keyed.result_rows import Result
-from flinkish.spark.real_time.partition_rows import PartitionRows, in_group_order
+from flinkish.spark.real_time.partition_rows import PartitionRows, Process, in_group_order
 from flinkish.spark.real_time.partitioned import HIGHEST, TASK
 
-__all__ = ["Process", "Received", "received"]
+__all__ = ["Received", "received"]
 
 _FEW = 64  # rows
 
@@ -34,9 +30,6 @@ _ASTRAY = (
     "operator {0!r} got a row of another partition than its own, which is {1} of {2}: its key has "
     "another hash in the JVM than in Python, so its state could be split"
 )
-
-# Hands the rows of a key group to the function, in its run.
-Process: TypeAlias = Callable[[OperatorRun], Iterator[Result]]
 
 
 @dataclass
@@ -50,7 +43,6 @@ class Received:
 
 def received(plan: OperatorPlan, batches: list[pa.RecordBatch], partition: int) -> Received:
     """Batches without pads: rows as payloads of `packing`, or as they are, of `partitioned`."""
-    batches = [batch for batch in batches if batch.num_rows]
     if not batches:
         return Received()
     if TASK in batches[0].schema.names:

@@ -96,7 +96,6 @@ public final class PartitionedRows implements MapPartitionsFunction {
     private final int[] keys;
     private final int[] texts;
     private final int time;
-    private final long timesMillis;
     private final long perMillis;
     private final int groups;
     private final int partitions;
@@ -105,18 +104,17 @@ public final class PartitionedRows implements MapPartitionsFunction {
 
     /**
      * `keys` are the columns of the key, of which `texts` are text as UTF-8; `time` is that of the
-     * event time, of which `perMillis` are `timesMillis`, or -1.  A source that `mayIdle` is active
+     * event time, or -1, and `perMillis` of its numbers are a millisecond.  A source that `mayIdle` is active
      * while it has rows: then marks go also after those that do not move its time.
      */
     public PartitionedRows(
-        int columns, int[] keys, int[] texts, int time, long timesMillis, long perMillis,
+        int columns, int[] keys, int[] texts, int time, long perMillis,
         int groups, int partitions, int mayIdle, long timeoutNanos
     ) {
         this.columns = columns;
         this.keys = keys;
         this.texts = texts;
         this.time = time;
-        this.timesMillis = timesMillis;
         this.perMillis = perMillis;
         this.groups = groups;
         this.partitions = partitions;
@@ -137,7 +135,7 @@ public final class PartitionedRows implements MapPartitionsFunction {
     Long timeOf(Row row) {
         if (time < 0 || row.isNullAt(time)) return null;
         long value = ((Number) row.get(time)).longValue();
-        return Long.valueOf(Math.floorDiv(value * timesMillis, perMillis));
+        return Long.valueOf(Math.floorDiv(value, perMillis));
     }
 
     /** The partition of a row's key; rows without a key are those of the last one. */

@@ -35,9 +35,10 @@ from flinkish.spark.keyed.packing import SETTINGS_GROUP, Batches
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, MARK, OperatorPlan
 from flinkish.spark.keyed.result_rows import METRICS, Result
 from flinkish.spark.mapped_frame import MapBatches
-from flinkish.spark.real_time.arrivals import Arrivals, rows_of
+from flinkish.spark.real_time.arrivals import Arrivals, rows_of, with_rows
 from flinkish.spark.real_time.outputs import Gathered
-from flinkish.spark.real_time.received import Process, Received, received
+from flinkish.spark.real_time.partition_rows import Process
+from flinkish.spark.real_time.received import Received, received
 from flinkish.spark.real_time.upstream import source_tasks
 from flinkish.spark.tables import TableFiles
 from flinkish.spark.versions.batch import Batch, current_batch
@@ -205,7 +206,7 @@ class _Task:
     def handle(self, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Handle the rows that came, then move the watermark and fire what is due."""
         gathered = self._gathered
-        found = received(self._plan, list(map(rows_of, batches)), self._partition)
+        found = received(self._plan, list(with_rows(batches)), self._partition)
         for result in self._results(found):
             gathered.add(result)
             if gathered.is_full:

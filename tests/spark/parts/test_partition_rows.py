@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flinkish._core.state.table import FILES, StateTable
-from flinkish.spark.real_time.partition_rows import PartitionRows, pack_partitions
-from flinkish.spark.real_time.received import Process
+from flinkish.spark.real_time.partition_rows import PartitionRows, Process, pack_partitions
 from flinkish.time import assign_to_key_group
 from tests.spark.fake_spark import plan
 from tests.spark.parts.test_real_time import OUT, Counts, rows

@@ -17,7 +17,8 @@ from flinkish.operators.process_definitions import CoProcessDefinition, ProcessD
 from flinkish.spark.keyed.columns.packing import pack_rows_of
 from flinkish.spark.keyed.columns.plan import VectorPlan
 from flinkish.spark.keyed.group_state import HEAD
-from flinkish.spark.keyed.packing import pack_table, unpacker
+from flinkish.spark.keyed.output_rows import unpacker
+from flinkish.spark.keyed.packing import pack_table
 from flinkish.spark.keyed.placement import slot_of
 from flinkish.spark.keyed.plan import MAIN, OperatorPlan, StateSettings, Strategy
 from flinkish.spark.keyed.processor import KeyGroupProcessor

@@ -12,7 +12,7 @@ from flinkish.common import OutputTag
 from flinkish.datastream.functions import KeyedProcessFunction
 from flinkish.spark.keyed import output_pieces
 from flinkish.spark.keyed.output_pieces import cut, outputs_of
-from flinkish.spark.keyed.packing import read_payload
+from flinkish.spark.keyed.output_rows import read_payload
 from flinkish.spark.keyed.placement import slot_of
 from flinkish.spark.keyed.plan import EVENT_TIME, MAIN
 from flinkish.spark.keyed.processor import KeyGroupProcessor

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from flinkish.spark.keyed.output_pieces import Outputs
-from flinkish.spark.keyed.packing import write_payload
+from flinkish.spark.keyed.output_rows import write_payload
 
 __all__ = ["COUNTERS", "GAUGES", "METRICS", "REPORTS", "Result", "result_batch", "results_schema"]
 

@@ -30,11 +30,10 @@ from flinkish.spark.keyed.group_state import (
 )
 from flinkish.spark.keyed.marks import MARK_TAG, mark_payload, read_mark
 from flinkish.spark.keyed.operator_run import OperatorRun
+from flinkish.spark.keyed.output_rows import output_name, output_reader
 from flinkish.spark.keyed.packing import (
     NULL_KEY_GROUP,
     SETTINGS_GROUP,
-    output_name,
-    output_reader,
 )
 from flinkish.spark.keyed.placement import group_at
 from flinkish.spark.keyed.plan import MARK, OperatorPlan

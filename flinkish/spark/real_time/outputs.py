@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from flinkish.spark.batches import joined
 from flinkish.spark.keyed.output_pieces import FIRST_OUTPUTS, Outputs
-from flinkish.spark.keyed.packing import output_reader
+from flinkish.spark.keyed.output_rows import output_reader
 from flinkish.spark.keyed.plan import AFTER_WATERMARK
 from flinkish.spark.keyed.result_rows import Result
 

@@ -19,7 +19,8 @@ from flinkish.spark.keyed.observed import (
     observed_name,
     sums_of_counts,
 )
-from flinkish.spark.keyed.packing import PACKED_SCHEMA, unpacker
+from flinkish.spark.keyed.output_rows import unpacker
+from flinkish.spark.keyed.packing import PACKED_SCHEMA
 from flinkish.spark.keyed.placement import slot_of
 from flinkish.spark.keyed.plan import EVENT_TIME, PHASE, OperatorPlan
 from flinkish.spark.keyed.processor import KeyGroupProcessor

@@ -60,33 +60,35 @@ def send(
 
 
 def values(broker: Broker, topic: str) -> list[str]:
-    """The values of all records that a topic has now."""
-    reader = Consumer({"bootstrap.servers": broker.address, "group.id": "tests"})
+    """The values of all records that a topic has now.
+
+    A broker that has just been started may not know its partitions yet, nor lead them, and a reader
+    may keep what it was told then: another one asks again.
+    """
     end = time.monotonic() + LONGEST_S
-    try:
-        parts = [TopicPartition(topic, number, 0) for number in range(PARTITIONS)]
-        many = sum(_end_of(reader, part, end) for part in parts)
-        reader.assign(parts)
-        found: list[str] = []
-        while len(found) < many:
-            assert time.monotonic() < end, f"{len(found)} of {many} records"
-            for record in reader.consume(many - len(found), timeout=1):
-                assert record.error() is None, record.error()
-                found.append((record.value() or b"").decode())
-        return found
-    finally:
-        reader.close()
-
-
-def _end_of(reader: Consumer, part: TopicPartition, end: float) -> int:
-    """How many records a partition has; a broker that has just been started may not know yet."""
     while True:
+        reader = Consumer({"bootstrap.servers": broker.address, "group.id": "tests"})
         try:
-            return int(reader.get_watermark_offsets(part, LONGEST_S)[1])
+            return _read(reader, topic, end)
         except KafkaException:
             if time.monotonic() > end:
                 raise
             time.sleep(0.5)
+        finally:
+            reader.close()
+
+
+def _read(reader: Consumer, topic: str, end: float) -> list[str]:
+    parts = [TopicPartition(topic, number, 0) for number in range(PARTITIONS)]
+    many = sum(int(reader.get_watermark_offsets(part, LONGEST_S)[1]) for part in parts)
+    reader.assign(parts)
+    found: list[str] = []
+    while len(found) < many:
+        assert time.monotonic() < end, f"{len(found)} of {many} records"
+        for record in reader.consume(many - len(found), timeout=1):
+            assert record.error() is None, record.error()
+            found.append((record.value() or b"").decode())
+    return found
 
 
 @contextmanager

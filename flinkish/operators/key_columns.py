@@ -11,53 +11,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flinkish._core.columns.records import RecordReader
+from flinkish._core.state.key_reader import KeyReader
 from flinkish._core.state.key_rows import gather_keys
 from flinkish._core.state.table import StateTable
 
-__all__ = ["KeyReader", "columns_of_keys", "normalized_column", "text_buffers"]
+__all__ = ["columns_of_keys", "key_reader", "normalized_column", "text_buffers"]
 
 
-class KeyReader:
-    """A column of keys without nulls, of encoded ones if ``packed``, and the rows they have.
-
-    Ownership: keeps the column's memory.  Threading: that of the table.
-    """
-
-    def __init__(self, column: pa.Array, *, packed: bool = False) -> None:
-        self._numbers: npt.NDArray[np.int64] | None = None
-        self._texts: tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]] | None = None
-        self._packed = packed
-        self._count = len(column)
-        if pa.types.is_integer(column.type) and column.type != pa.uint64():
-            self._numbers = column.cast(pa.int64()).to_numpy()
-        elif packed or pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            self._texts = text_buffers(column, pa.binary() if packed else pa.string())
-        else:
-            self._keys = RecordReader([normalized_column(column)], ("key",)).values(0)
-
-    def rows(
-        self,
-        table: StateTable,
-        start: int = 0,
-        stop: int | None = None,
-        *,
-        groups: npt.NDArray[np.int32] | None = None,
-    ) -> npt.NDArray[np.uint32]:
-        """The table's rows of keys ``start`` to ``stop``, of all by default; new keys get rows.
-
-        ``groups`` are their key groups, for a table of several.
-        """
-        stop = self._count if stop is None else stop
-        rows = np.empty(stop - start, np.uint32)
-        if self._numbers is not None:
-            table.intern_ints(self._numbers[start:stop], groups, rows)
-        elif self._texts is not None:
-            offsets, data = self._texts
-            intern = table.intern_packed if self._packed else table.intern_strings
-            intern(offsets[start : stop + 1], data, groups, rows)
-        else:
-            table.intern_objects(self._keys[start:stop], groups, rows)
-        return rows
+def key_reader(column: pa.Array, *, packed: bool = False) -> KeyReader:
+    """The keys of a column without nulls, encoded ones if ``packed``."""
+    if pa.types.is_integer(column.type) and column.type != pa.uint64():
+        return KeyReader(numbers=column.cast(pa.int64()).to_numpy())
+    if packed or pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        offsets, text = text_buffers(column, pa.binary() if packed else pa.string())
+        return KeyReader(offsets=offsets, text=text, packed=packed)
+    values = RecordReader([normalized_column(column)], ("key",)).values(0)
+    return KeyReader(objects=values)
 
 
 def columns_of_keys(

@@ -22,7 +22,7 @@ from flinkish.common.errors import (
 )
 from flinkish.common.keys import MAY_HOLD_ZERO, normalized_key
 from flinkish.operators.base import LifeCycle, OperatorEnvironment, Output, StreamOperator
-from flinkish.operators.key_columns import KeyReader
+from flinkish.operators.key_columns import key_reader
 from flinkish.operators.runtime_context import KeyedRuntimeContext, TaskRuntimeContext
 from flinkish.operators.snapshot import OperatorSnapshot, SnapshotPart
 from flinkish.state.backend import KeyedStateBackend
@@ -165,7 +165,7 @@ class KeyedOperator(StreamOperator):
                 f"the key {keys[at]!r} belongs to key group {groups[at]}, and this subtask has the "
                 f"key groups {held}: send the element to the subtask of its key"
             )
-        return KeyReader(pa.array(keys) if is_int else keys).rows(self.table, groups=groups)
+        return key_reader(pa.array(keys) if is_int else keys).rows(self.table, groups=groups)
 
     def _forget_keys(self) -> None:
         """Forget keys that hold nothing, when there are twice as many as were left last time.

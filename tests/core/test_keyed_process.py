@@ -273,5 +273,5 @@ def test_a_batch_may_be_of_two_inputs() -> None:
         ("first", 4),
         ("second", 5, "b"),
     ]
-    with pytest.raises(ValueError, match="1 inputs"):
+    with pytest.raises(ValueError, match="as many rows, timestamps and inputs"):
         process.process_batch([1, 2], rows[:2], None, np.ones(1, np.uint8))

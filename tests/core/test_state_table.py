@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flinkish._core.state.table import StateTable
+from flinkish._core.operators.keyed_process import KeyedTimerService
+from flinkish._core.state.keyed_state import ValueCell
+from flinkish._core.state.named_timers import next_timer
+from flinkish._core.state.table import FILES, StateTable
 
 
 @pytest.fixture
@@ -156,3 +159,30 @@ def test_a_table_has_so_many_cells_and_no_more() -> None:
         table.cells.append(None)
     with pytest.raises(ValueError, match="at most 65535 cells"):
         table.add_cell("one too many")
+
+
+def test_two_tables_exchange_what_they_hold(table: StateTable) -> None:
+    """Handles stay with their table, and with the cells of their table."""
+    other = StateTable()
+    state = ValueCell(table, 5, "last")
+    state.update("of the first")
+    KeyedTimerService(table).register_event_time_timer(7)
+    table.exchange(other)
+    assert table.current_key() is None
+    with pytest.raises(RuntimeError, match="this table is closed"):
+        table.set_current_key("key")
+    table.map([-1] * len(FILES), 3, create=True)
+    table.set_current_key("key", 3)
+    assert state.value() is None
+    state.update("of the second")
+    assert next_timer(table, True) is None
+    table.exchange(other)
+    table.set_current_key("key")
+    assert (state.value(), next_timer(table, True)) == ("of the first", 7)
+    table.exchange(other)
+    table.set_current_key("key", 3)
+    assert (state.value(), next_timer(table, True)) == ("of the second", None)
+    assert table.processing_time == 1000
+    for one in (table, other):
+        one._check()
+        one.close()

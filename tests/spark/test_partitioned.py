@@ -20,7 +20,7 @@ from flinkish.spark.keyed.strategies import ByColumns
 from flinkish.spark.mapped_frame import Batches, MappedFrame
 from flinkish.spark.real_time.partitioned import HIGHEST, TASK, can_travel, partitioned
 from tests.spark.fake_spark import plan as fake_plan
-from tests.spark.parts.test_real_time import Counts
+from tests.spark.parts.live_task import Counts
 
 PARTITIONS = 3
 GROUPS = 64

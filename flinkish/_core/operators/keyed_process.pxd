@@ -48,7 +48,7 @@ cdef class KeyedProcess:
     cdef object event_domain
     cdef object processing_domain
     cdef bint running                   # a call of the function is under way
-    cdef uint32_t last                  # row of the last call
+    cdef readonly uint32_t last         # row of the last call
     cdef int64_t last_time              # of its element or timer
     cdef bint last_timed                # whether `last_time` says anything
     cdef list values                    # main output since the last take
@@ -59,6 +59,10 @@ cdef class KeyedProcess:
     cdef readonly long long fired
     cdef readonly long long late
     cdef readonly long long processed
+
+    # Elements `start` to `stop` of those given to `process_batch`; likewise the result.
+    cdef Py_ssize_t run(self, list values, const uint32_t[::1] rows, const int64_t[::1] timestamps,
+                        const uint8_t[::1] inputs, Py_ssize_t start, Py_ssize_t stop) except -1
 
     cdef int enter(self) except -1
     cdef void leave(self, KeyedContext context) noexcept

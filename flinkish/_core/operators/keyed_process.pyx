@@ -221,16 +221,20 @@ cdef class KeyedProcess:
         commit, which forgets keys that hold nothing.  An error of the function ends the batch: the
         elements before it have been processed, and no key is current.
         """
-        cdef Py_ssize_t at, count = len(values)
+        cdef Py_ssize_t count = len(values)
+        if rows.shape[0] != count or (timestamps is not None and timestamps.shape[0] != count) \
+                or (inputs is not None and inputs.shape[0] != count):
+            raise ValueError(f"{count} values need as many rows, timestamps and inputs")
+        return self.run(values, rows, timestamps, inputs, start, count)
+
+    cdef Py_ssize_t run(self, list values, const uint32_t[::1] rows, const int64_t[::1] timestamps,
+                        const uint8_t[::1] inputs, Py_ssize_t start, Py_ssize_t stop) except -1:
+        cdef Py_ssize_t at
         cdef Table* table = &self.table.table
         cdef int64_t time
-        if rows.shape[0] != count or (timestamps is not None and timestamps.shape[0] != count):
-            raise ValueError(f"{count} values need as many rows and timestamps")
-        if inputs is not None and inputs.shape[0] != count:
-            raise ValueError(f"{count} values came with {inputs.shape[0]} inputs")
         self.enter()
         try:
-            for at in range(start, count):
+            for at in range(start, stop):
                 self.table.check_open()
                 if rows[at] >= header_of(table).rows or row_at(table, rows[at]).tag == TAG_EMPTY:
                     raise ValueError(
@@ -243,7 +247,7 @@ cdef class KeyedProcess:
                 self.call(values[at], time, time != LOWEST)
                 if self.held >= self.output_limit:
                     return at + 1
-            return count
+            return stop
         finally:
             self.leave(self.context)
             self.table.current = NO_ROW

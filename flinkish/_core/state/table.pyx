@@ -36,7 +36,8 @@ cdef class StateTable:
 
     `StateTable(first, last)` is on the heap and starts empty.  `StateTable()` holds nothing
     until `map` lays it over the files of one key group; `close` and `map` may follow one
-    another, so that handles made once serve key group after key group.
+    another, so that handles made once serve key group after key group.  With `exchange` they serve
+    many open ones by turns.
 
     A mapped table that turns out to be damaged raises DamagedTable, at the next call at the latest.
 
@@ -113,6 +114,26 @@ cdef class StateTable:
         if header_of(&self.table).changing:
             raise RuntimeError("a table is sealed after its changes were committed")
         table_seal(&self.table, state_words(state, words))
+
+    def exchange(self, StateTable other not None):
+        """Exchange keys, state and timers with another table.
+
+        The handles of either then serve the other's keys.  Each table keeps its cells and clocks;
+        none has a current key.  It costs no more for many keys than for few.
+        """
+        cdef Table held
+        cdef bint ready = other.ready
+        self.check_alone()
+        other.check_alone()
+        # While neither has changed: there may be no room for the cells.
+        if other.ready:
+            segment_raise(table_widen(&other.table, <uint32_t>len(self.cells)))
+        if self.ready:
+            segment_raise(table_widen(&self.table, <uint32_t>len(other.cells)))
+        held = other.table
+        other.table, other.ready = self.table, self.ready
+        self.table, self.ready = held, ready
+        self.current = other.current = NO_ROW
 
     @property
     def in_files(self):

@@ -12,26 +12,24 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from flinkish._core.operators.keyed_process import KeyedTimerService
+from flinkish._core.state.key_reader import KeyReader
 from flinkish._core.state.table import StateTable
 from flinkish._core.values.codec import unpack_payload
 from flinkish.common.errors import IllegalStateError
 from flinkish.common.notes import add_note, dated, shortened, spell_out_notes
 from flinkish.common.output_tag import OutputTag
-from flinkish.common.typeinfo import TypeInformation
 from flinkish.metrics import MetricGroup
 from flinkish.operators.definition import EnginePlace, KeyedDefinition
 from flinkish.operators.opened import OpenedFunctions
 from flinkish.operators.runtime_context import KeyedRuntimeContext
 from flinkish.spark.batches import joined
-from flinkish.spark.encoders import RowEncoder
-from flinkish.spark.internals import arrow_schema
-from flinkish.spark.keyed.output_pieces import FIRST_OUTPUTS, Outputs, cut
+from flinkish.spark.keyed.output_pieces import FIRST_OUTPUTS, cut
 from flinkish.spark.keyed.packed_columns import element_keys, element_times
 from flinkish.spark.keyed.packing import NULL_KEY_GROUP
-from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, MAIN, OperatorPlan
+from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, OperatorPlan
 from flinkish.spark.keyed.result_rows import Result
 from flinkish.spark.keyed.run_counts import RunCounts
-from flinkish.spark.type_mapping import row_schema
+from flinkish.spark.keyed.run_outputs import RunOutputs
 from flinkish.state.backend import KeyedStateBackend
 
 if TYPE_CHECKING:
@@ -59,9 +57,6 @@ class OperatorRun:
     to be when it ends.
     """
 
-    encodes = True
-    """Whether results have columns, not `Outputs`."""
-
     def __init__(self, plan: OperatorPlan, table: StateTable | None = None) -> None:
         context = TaskContext.get()
         self._plan = plan
@@ -70,8 +65,7 @@ class OperatorRun:
         self.backend = KeyedStateBackend(self.table)
         self.metrics = MetricGroup()
         self.counts = RunCounts(self._engine_counts, self.metrics)
-        self._main = self._encoder("main output", plan.output, plan.output_type)
-        self._sides: dict[str, RowEncoder] = {}
+        self.outputs = RunOutputs(plan, self._operator)
         self._key_group = 0
         self._calls_before = 0
         self._failing: str | None = None  # the element whose call raised
@@ -292,11 +286,44 @@ class OperatorRun:
         inputs: np.ndarray | None = None,
     ) -> Iterator[Result]:
         """Hand some elements to the function."""
+
+        def some(done: int) -> int:
+            after: int = self.engine.process_batch(values, rows, times, inputs, done)
+            return after
+
+        yield from self._by_parts(values, some, phase)
+
+    def process_groups(
+        self,
+        values: list[Any],
+        keys: KeyReader,
+        first: int,
+        times: np.ndarray | None,
+        groups: np.ndarray,
+        phase: int,
+    ) -> Iterator[Result]:
+        """Hand elements of several key groups, all of which are open, to the function.
+
+        ``keys`` has their keys from number ``first`` on.
+        """
+        tables = self.outputs.open_tables
+        assert tables is not None
+        self.check()
+
+        def some(done: int) -> int:
+            return tables.process(self.engine, values, keys, first, times, groups, done)
+
+        yield from self._by_parts(values, some, phase)
+
+    def _by_parts(
+        self, values: list[Any], some: Callable[[int], int], phase: int
+    ) -> Iterator[Result]:
+        """Hand elements over; ``some`` does it from a number on until there is enough output."""
         engine, done = self.engine, 0
         while done < len(values):
             seen = engine.processed
             try:
-                after = engine.process_batch(values, rows, times, inputs, done)
+                after = some(done)
             except Exception:
                 if engine.processed > seen:
                     self._failing = shortened(values[done + engine.processed - seen - 1])
@@ -328,13 +355,6 @@ class OperatorRun:
         """The packed batches of payloads."""
         return (unpack_payload(payload, self._plan.packed_schema) for payload in payloads)
 
-    def next_timers(self) -> tuple[int | None, int | None]:
-        """When the next timers are due on event time, and on processing time if it is served."""
-        served = self._plan.processing_time
-        return self.engine.next_event_timer(), (
-            self.engine.next_processing_timer() if served else None
-        )
-
     def next_wake_up(self, now: int) -> int | None:
         """When Spark must call again, on the clock of its timers; None for no timer at all.
 
@@ -350,44 +370,7 @@ class OperatorRun:
 
     def take_outputs(self, phase: int) -> Iterator[Result]:
         """The function's output since the last call, made in this phase of the batch."""
-        values, times, sides = self.engine.take_output()
-        yield from self._pieces(phase, MAIN, self._main, values, times)
-        for tag, (side_values, side_times) in sides.items():
-            encoder = self._side(tag)
-            yield from self._pieces(phase, tag.tag_id, encoder, side_values, side_times)
-
-    def _pieces(
-        self,
-        phase: int,
-        tag: str,
-        encoder: RowEncoder,
-        values: list[Any],
-        times: list[int | None],
-    ) -> Iterator[Result]:
-        """Values of one output and their timestamps, in pieces."""
-        # One call of a function may have given any number.
-        outputs = Outputs(values, times, encoder, self.explain)
-        if not self.encodes:
-            if values:
-                yield Result(self._key_group, phase, tag, outputs=outputs)
-            return
-        for batch, limit in outputs.pieces(self.engine.output_limit):
-            self.engine.output_limit = limit
-            for piece in cut(batch):
-                yield Result(self._key_group, phase, tag, piece)
-
-    def _side(self, tag: OutputTag) -> RowEncoder:
-        """The encoder of a side output's values."""
-        found = self._sides.get(tag.tag_id)
-        if found is None:
-            schema = arrow_schema(row_schema(tag.type_info))
-            found = self._encoder(f"side output {tag.tag_id!r}", schema, tag.type_info)
-            self._sides[tag.tag_id] = found
-        return found
-
-    def _encoder(self, what: str, schema: pa.Schema, kind: TypeInformation | None) -> RowEncoder:
-        plan = self._plan
-        return RowEncoder(f"the {what} of operator {plan.uid!r}", schema, kind, plan.time_zone)
+        return self.outputs.take(self.engine, self._key_group, phase)
 
     def _engine_counts(self) -> dict[str, int]:
         engine = self.engine

@@ -31,17 +31,20 @@ MOST_OUTPUTS = 65_536  # Python objects that wait to become columns
 class Outputs:
     """Values of one output and their event times (ms), that are no columns yet.
 
-    ``explain`` notes on an error where in the operator, and in which key group, it happened.
+    ``explain`` notes on an error of a value, by its number, where in the operator it happened;
+    None if its caller does.
     """
 
     values: list[Any]
     times: list[int | None]
     encoder: RowEncoder
-    explain: Callable[[BaseException, int | None], None]
+    explain: Callable[[BaseException, int | None], None] | None = None
 
     @classmethod
     def of(cls, several: Sequence[Outputs]) -> Outputs:
-        """Those of several key groups as one."""
+        """Several as one."""
+        if len(several) == 1:
+            return several[0]
         values = [value for one in several for value in one.values]
         times = [time for one in several for time in one.times]
         return cls(values, times, several[0].encoder, several[0].explain)

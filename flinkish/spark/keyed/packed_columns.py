@@ -8,19 +8,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flinkish.common.timestamps import MIN_TIMESTAMP
-from flinkish.operators.key_columns import KeyReader
+from flinkish.operators.key_columns import key_reader
 from flinkish.spark.keyed.plan import EVENT_TIME, KEY
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from flinkish._core.state.key_reader import KeyReader
+
 __all__ = ["element_keys", "element_times"]
 
 
 def element_keys(rows: pa.RecordBatch, column: str | None) -> KeyReader:
     """The keys of packed rows: a column of theirs or, without one, encoded in one of its own."""
-    return KeyReader(rows.column(column or KEY), packed=column is None)
+    return key_reader(rows.column(column or KEY), packed=column is None)
 
 
 def element_times(rows: pa.RecordBatch) -> npt.NDArray[np.int64]:

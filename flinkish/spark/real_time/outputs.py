@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from flinkish._core.columns.columns import RecordMismatch
 from flinkish.spark.batches import joined
 from flinkish.spark.keyed.output_pieces import FIRST_OUTPUTS, Outputs
 from flinkish.spark.keyed.output_rows import output_reader
@@ -74,7 +75,7 @@ class Gathered:
                 self._part(self._read(self._tag, AFTER_WATERMARK, rows))
         except Exception:
             for one in held:
-                _check(one)
+                _check(one.outputs)
             raise
 
     def _part(self, rows: pa.RecordBatch | None) -> None:
@@ -83,12 +84,14 @@ class Gathered:
             self._rows += rows.num_rows
 
 
-def _check(result: Result) -> None:
-    """Encode what one key group gave; an error says where it was made."""
-    outputs = result.outputs
+def _check(outputs: Outputs | None) -> None:
+    """Encode values that were made together; an error says where that was."""
     assert outputs is not None
     try:
         outputs.rows(0, len(outputs.values))
     except Exception as error:
-        outputs.explain(error, result.key_group)
+        misfit = error.__cause__
+        number = misfit.row_index if isinstance(misfit, RecordMismatch) else None
+        if outputs.explain is not None:
+            outputs.explain(error, number)
         raise

@@ -1,30 +1,24 @@
 """Rows of all key groups of a partition, together.
 
-Most turns of a task have few rows, each of another key group: they are packed, unpacked and read
-together, and only handed over group by group.
+Most turns of a task have few rows, each of another key group: they are packed, unpacked, read and
+handed over together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from flinkish._core.values.codec import pack_groups, unpack_payload
 from flinkish.spark.batches import joined
-from flinkish.spark.keyed.operator_run import OperatorRun
 from flinkish.spark.keyed.packed_columns import element_keys, element_times
 from flinkish.spark.keyed.packing import NULL_KEY_GROUP, keyed_batch
-from flinkish.spark.keyed.plan import AFTER_WATERMARK, OperatorPlan
-from flinkish.spark.keyed.result_rows import Result
+from flinkish.spark.keyed.plan import OperatorPlan
 
-__all__ = ["PartitionRows", "Process", "in_group_order", "pack_partitions"]
-
-# Hands the rows of a key group to the function, in its run.
-Process: TypeAlias = Callable[[OperatorRun], Iterator[Result]]
+__all__ = ["PartitionRows", "in_group_order", "pack_partitions"]
 
 # The column with the key group of a row.
 _GROUP = pa.field("__flinkish_group", pa.int32())
@@ -51,18 +45,13 @@ def in_group_order(groups: np.ndarray, times: np.ndarray | None) -> np.ndarray:
 
 
 class PartitionRows:
-    """Packed rows with their key groups (int32), at least one row.
-
-    They are handed over run by run, each of rows of one key group that follow each other.
-    """
+    """Packed rows with their key groups (int32), at least one row, as they are handed over."""
 
     def __init__(self, plan: OperatorPlan, rows: pa.RecordBatch, groups: np.ndarray) -> None:
         self._reader = plan.elements(rows)
-        self._times = element_times(rows) if plan.timed else None
-        self._keys = element_keys(rows, plan.key_column)
-        starts = [0, *(np.flatnonzero(groups[1:] != groups[:-1]) + 1).tolist()]
-        self._groups = groups[starts].tolist()
-        self._spans = list(zip(starts, [*starts[1:], len(groups)], strict=True))
+        self.times = element_times(rows) if plan.timed else None
+        self.keys = element_keys(rows, plan.key_column)
+        self.groups = groups
 
     @classmethod
     def of(cls, plan: OperatorPlan, payloads: Sequence[bytes]) -> PartitionRows:
@@ -76,16 +65,9 @@ class PartitionRows:
             rows, groups = rows.take(pa.array(order)), groups[order]
         return cls(plan, rows, groups)
 
-    def runs(self) -> Iterator[tuple[int, Process]]:
-        """The key group of each run, and the function that hands it to the operator's run."""
-        for key_group, span in zip(self._groups, self._spans, strict=True):
-            yield key_group, partial(self._process, *span)
+    def __len__(self) -> int:
+        return len(self.groups)
 
-    def _process(self, start: int, stop: int, run: OperatorRun) -> Iterator[Result]:
-        times = None if self._times is None else self._times[start:stop]
-
-        def read(first: int, last: int) -> list[Any]:
-            return self._reader.elements(start + first, start + last)
-
-        rows = self._keys.rows(run.table, start, stop)
-        return run.process_elements(read, rows, times, AFTER_WATERMARK)
+    def elements(self, start: int, stop: int) -> list[Any]:
+        """Elements ``start`` to ``stop``."""
+        return self._reader.elements(start, stop)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from operator import methodcaller
 
 import numpy as np
 import pyarrow as pa
 
 from flinkish._core.values.codec import unpack_payload
-from flinkish.common.errors import IllegalStateError
 from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.spark.batches import joined
 from flinkish.spark.channels import NUMBER_BITS, Mark
@@ -18,40 +16,35 @@ from flinkish.spark.keyed.marks import read_mark
 from flinkish.spark.keyed.packed_columns import element_times
 from flinkish.spark.keyed.packing import NULL_KEY_GROUP, keys_of, lost_rows, packed_columns
 from flinkish.spark.keyed.placement import group_at
-from flinkish.spark.keyed.plan import AFTER_WATERMARK, MARK, OperatorPlan
-from flinkish.spark.real_time.partition_rows import PartitionRows, Process, in_group_order
+from flinkish.spark.keyed.plan import MARK, OperatorPlan
+from flinkish.spark.real_time.partition_rows import PartitionRows, in_group_order
 from flinkish.spark.real_time.partitioned import HIGHEST, TASK
 
 __all__ = ["Received", "received"]
 
 _FEW = 64  # rows
 
-_ASTRAY = (
-    "operator {0!r} got a row of another partition than its own, which is {1} of {2}: its key has "
-    "another hash in the JVM than in Python, so its state could be split"
-)
-
 
 @dataclass
 class Received:
-    """Runs of rows of a key group, as they are handled, rows without a key, and marks."""
+    """Rows of several key groups or payloads by key group, rows without a key, and marks."""
 
-    runs: list[tuple[int, Process]] = field(default_factory=list)
+    rows: PartitionRows | None = None
+    payloads: dict[int, list[bytes]] = field(default_factory=dict)
     lost: list[pa.RecordBatch] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
 
 
-def received(plan: OperatorPlan, batches: list[pa.RecordBatch], partition: int) -> Received:
+def received(plan: OperatorPlan, batches: list[pa.RecordBatch]) -> Received:
     """Batches without pads: rows as payloads of `packing`, or as they are, of `partitioned`."""
     if not batches:
         return Received()
     if TASK in batches[0].schema.names:
-        return _rows(plan, joined(batches), partition)
+        return _rows(plan, joined(batches))
     return _payloads(plan, batches)
 
 
-def _rows(plan: OperatorPlan, batch: pa.RecordBatch, partition: int) -> Received:
-    assert plan.partitions is not None
+def _rows(plan: OperatorPlan, batch: pa.RecordBatch) -> Received:
     tasks = batch.column(TASK).to_numpy()
     # The times of a task do not fall.
     latest = dict(zip(tasks.tolist(), batch.column(HIGHEST).to_pylist(), strict=True))
@@ -71,9 +64,7 @@ def _rows(plan: OperatorPlan, batch: pa.RecordBatch, partition: int) -> Received
             times = element_times(packed_columns(plan, *_taken(batch, keys, order)))
         order = order[in_group_order(groups[order], times)]
         rows, groups = packed_columns(plan, *_taken(batch, keys, order)), groups[order]
-    if (groups % plan.partitions != partition).any():
-        raise IllegalStateError(_ASTRAY.format(plan.uid, partition, plan.partitions))
-    found.runs = list(PartitionRows(plan, rows, groups).runs())
+    found.rows = PartitionRows(plan, rows, groups)
     return found
 
 
@@ -105,11 +96,8 @@ def _payloads(plan: OperatorPlan, batches: list[pa.RecordBatch]) -> Received:
     lost = payloads.pop(NULL_KEY_GROUP, [])
     found.lost = [unpack_payload(payload, plan.packed_schema) for payload in lost]
     if not plan.strategy.shares_payloads:
-        found.runs = [
-            (group, methodcaller("process", own, AFTER_WATERMARK))
-            for group, own in payloads.items()
-        ]
+        found.payloads = payloads
     elif payloads:
         own = [one for several in payloads.values() for one in several]
-        found.runs = list(PartitionRows.of(plan, own).runs())
+        found.rows = PartitionRows.of(plan, own)
     return found

@@ -1,8 +1,8 @@
 """The task of a keyed operator in a real-time batch.
 
 Rows, marks and the end of the input are mails.  Between them the task waits, until the next timer
-on processing time at most.  Key groups stay open for the whole batch, each with functions of its
-own; what they hold is written at the end of the input.
+on processing time at most.  Key groups stay open for the whole batch (`groups`); what they hold is
+written at the end of the input.
 
 Invariants:
   T1  A task belongs to the attempt of a batch whose time Spark's planner put into its rows.  Spark
@@ -17,30 +17,27 @@ Invariants:
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import pyarrow as pa
 
 from flinkish.common.errors import IllegalStateError, UnsupportedOperationError
 from flinkish.common.timestamps import MAX_TIMESTAMP
 from flinkish.spark.channels import NUMBER_BITS, Mark
-from flinkish.spark.internals import dumps, input_is_whole, loads
+from flinkish.spark.internals import input_is_whole
 from flinkish.spark.keyed.checkpoint_settings import check_settings
-from flinkish.spark.keyed.group_state import GroupState, Head, open_tables, read_head
+from flinkish.spark.keyed.group_state import Head, read_head
 from flinkish.spark.keyed.marks import MARK_TAG, mark_payload
 from flinkish.spark.keyed.operator_run import OperatorRun
 from flinkish.spark.keyed.packing import SETTINGS_GROUP, Batches
-from flinkish.spark.keyed.plan import AFTER_WATERMARK, MARK, OperatorPlan
+from flinkish.spark.keyed.plan import MARK, OperatorPlan
 from flinkish.spark.keyed.result_rows import METRICS, Result
 from flinkish.spark.mapped_frame import MapBatches
 from flinkish.spark.real_time.arrivals import Arrivals, rows_of, with_rows
+from flinkish.spark.real_time.groups import OpenGroups
 from flinkish.spark.real_time.outputs import Gathered
-from flinkish.spark.real_time.partition_rows import Process
 from flinkish.spark.real_time.received import Received, received
 from flinkish.spark.real_time.upstream import source_tasks
-from flinkish.spark.tables import TableFiles
 from flinkish.spark.versions.batch import Batch, current_batch
 from flinkish.spark.versions.directory import VersionDirectory
 from flinkish.spark.versions.purge import purge
@@ -52,10 +49,10 @@ __all__ = ["BATCH_TIME", "real_time_runner"]
 # The column with the time (ms) of the batch, which Spark's planner puts into packed rows.
 BATCH_TIME = "__flinkish_batch_time"
 
-Count = Callable[[dict[str, int]], None]
-
 # No time (ms) is later; a timer at this one is due when the watermark is.
 _NEVER = MAX_TIMESTAMP
+
+Count = Callable[[dict[str, int]], None]
 
 _GIVEN_UP = (
     "the input of operator {0!r} ended before its end: Spark has given this attempt of the batch "
@@ -119,40 +116,6 @@ def real_time_runner(
     return run
 
 
-class _Times:
-    """Times (ms) on both clocks before which no timer is due."""
-
-    __slots__ = ("event", "processing")
-
-    def __init__(self) -> None:
-        self.event = self.processing = _NEVER
-
-    def are_due(self, watermark: int, now: int) -> bool:
-        """Whether a timer may be due."""
-        return self.event <= watermark or self.processing <= now
-
-    def include(self, other: _Times) -> None:
-        """Be before those, too."""
-        self.event = min(self.event, other.event)
-        self.processing = min(self.processing, other.processing)
-
-
-class _Group:
-    """A key group that is open, and when its next timers are due."""
-
-    def __init__(self, run: OperatorRun, state: GroupState, key_group: int) -> None:
-        self.run = run
-        self.state = state
-        self.key_group = key_group
-        self.next = _Times()
-
-    def look(self) -> None:
-        """See when the next timers are due."""
-        event, processing = self.run.next_timers()
-        self.next.event = _NEVER if event is None else event
-        self.next.processing = _NEVER if processing is None else processing
-
-
 class _Task:
     """The key groups of a partition in one batch."""
 
@@ -167,11 +130,8 @@ class _Task:
         self._partition = batch.partition
         self._state = state
         self._gathered = gathered
-        self._operator = dumps(plan.operator)
-        self._groups: dict[int, _Group] = {}
-        self._next = _Times()
-        self._tables: TableFiles | None = None
-        self._of_null_keys: OperatorRun | None = None
+        self._run: OperatorRun | None = None
+        self._groups: OpenGroups | None = None
         self._progress = state.progress
         self._progress.channels = [{}, {}]
         self._heard: set[int] = set()
@@ -194,7 +154,7 @@ class _Task:
 
     def wait_ms(self) -> int | None:
         """How long the task may wait for mail: until a timer is due, or a channel may be idle."""
-        due = self._next.processing
+        due = _NEVER if self._groups is None else self._groups.next_wake_up
         if self._plan.processing_time:
             timers = (head.timer for head in self._due_heads.values())
             due = min(due, min((one for one in timers if one is not None), default=_NEVER))
@@ -206,7 +166,7 @@ class _Task:
     def handle(self, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Handle the rows that came, then move the watermark and fire what is due."""
         gathered = self._gathered
-        found = received(self._plan, list(with_rows(batches)), self._partition)
+        found = received(self._plan, list(with_rows(batches)))
         for result in self._results(found):
             gathered.add(result)
             if gathered.is_full:
@@ -215,25 +175,55 @@ class _Task:
 
     def _results(self, found: Received) -> Iterator[Result]:
         now = _now()
+        progress = self._progress
+        before = (progress.watermark, progress.is_idle)
         if found.lost:
-            yield from self._without_key(found.lost)
-        for key_group, process in found.runs:
-            yield from self._called(self._opened(key_group, now), now, process)
-        before = (self._progress.watermark, self._progress.is_idle)
+            yield from self._opened_run().route_null_keys(found.lost)
+        # Time may have passed since the last turn.
+        yield from self._fired(now)
+        if found.rows is not None or found.payloads:
+            yield from self._explained(self._called(found, now))
         self._move(found.marks, now)
-        watermark = self._progress.watermark
-        for key_group in [one for one in self._due_heads if self._is_due(one, now)]:
-            self._opened(key_group, now)
-        if self._next.are_due(watermark, now):
-            groups = list(self._groups.values())
-            self._next = _Times()
-            for group in groups:
-                if group.next.are_due(watermark, now):
-                    yield from self._called(group, now)
-                self._next.include(group.next)
-        if (watermark, self._progress.is_idle) != before:
-            said = Mark(None if self._progress.is_idle else watermark)
+        yield from self._fired(now)
+        if (progress.watermark, progress.is_idle) != before:
+            said = Mark(None if progress.is_idle else progress.watermark)
             yield Result(SETTINGS_GROUP, MARK, MARK_TAG, mark=mark_payload(said))
+
+    def _called(self, found: Received, now: int) -> Iterator[Result]:
+        """Hand rows to the function."""
+        groups = self._open_groups(now)
+        if self._due_heads:
+            own = () if found.rows is None else found.rows.groups.tolist()
+            for key_group in {*own, *found.payloads}:
+                self._due_heads.pop(key_group, None)
+        if found.rows is not None:
+            yield from groups.process(found.rows)
+        for key_group, payloads in found.payloads.items():
+            yield from groups.process_payloads(key_group, payloads)
+
+    def _fired(self, now: int) -> Iterator[Result]:
+        """Fire what is due, in key groups that are not open yet, too."""
+        due = [one for one in self._due_heads if self._is_due(one, now)]
+        if not due and self._groups is None:
+            return
+        yield from self._explained(self._fired_in(due, now))
+
+    def _fired_in(self, due: list[int], now: int) -> Iterator[Result]:
+        """Open those key groups, then fire."""
+        groups = self._open_groups(now)
+        for key_group in due:
+            del self._due_heads[key_group]
+            groups.open(key_group)
+        yield from groups.fire()
+
+    def _explained(self, results: Iterator[Result]) -> Iterator[Result]:
+        """Results of the function; an error gets notes that say where it happened."""
+        try:
+            yield from results
+        except Exception as error:
+            if self._groups is not None:
+                self._groups.explain(error)
+            raise
 
     def _move(self, marks: list[Mark], now: int) -> None:
         """Move the watermark (T3)."""
@@ -249,82 +239,41 @@ class _Task:
         # The timer counts on Spark's event time, which is one more than the watermark.
         return timer <= (now if self._plan.processing_time else self._progress.watermark + 1)
 
-    def _opened(self, key_group: int, now: int) -> _Group:
-        """A key group, opened if it is not."""
-        group = self._groups.get(key_group)
-        if group is not None:
-            return group
-        self._due_heads.pop(key_group, None)
-        run = self._open_run()
-        if self._tables is None:
-            self._tables = open_tables(self._plan, run.query_id)
+    def _open_groups(self, now: int) -> OpenGroups:
+        """The open key groups, with their clocks set.
+
+        The first time the operator's states are compared with those of the checkpoint.
+        """
+        if self._groups is None:
+            run = self._opened_run()
+            self._groups = OpenGroups(self._plan, run, self._state, self._partition)
             check_settings(self._plan, self._state.use(SETTINGS_GROUP), lambda: run.backend)
-        state = GroupState(self._plan, run.backend, self._state, self._tables)
-        group = self._groups[key_group] = _Group(run, state, key_group)
-        self._state.use(key_group)
-        state.open(key_group)
-        run.begin(key_group, self._progress.watermark, now)
-        group.look()
-        self._next.include(group.next)
-        return group
+        self._groups.set_clocks(self._progress.watermark, now)
+        return self._groups
 
-    def _open_run(self) -> OperatorRun:
-        """A run with functions of its own, which may keep handles of its states."""
-        plan = replace(self._plan, operator=loads(self._operator))
-        run: OperatorRun = plan.strategy.open_run(plan)
-        run.encodes = False
-        return run
-
-    def _called(self, group: _Group, now: int, process: Process | None = None) -> Iterator[Result]:
-        """Fire what is due, then handle rows."""
-        run, watermark = group.run, self._progress.watermark
-        try:
-            run.check()
-            if group.next.are_due(watermark, now):
-                yield from run.advance(watermark, now, AFTER_WATERMARK)
-            run.begin(group.key_group, watermark, now)
-            if process is not None:
-                yield from process(run)
-            yield from run.take_outputs(AFTER_WATERMARK)
-            group.look()
-            self._next.include(group.next)
-        except Exception as error:
-            run.explain(error, group.key_group)
-            raise
-
-    def _without_key(self, lost: list[pa.RecordBatch]) -> Iterator[Result]:
-        if self._of_null_keys is None:
-            self._of_null_keys = self._open_run()
-        yield from self._of_null_keys.route_null_keys(lost)
+    def _opened_run(self) -> OperatorRun:
+        """The operator's run, whose functions are opened once a batch and task."""
+        if self._run is None:
+            self._run = self._plan.strategy.open_run(self._plan)
+        return self._run
 
     def commit(self) -> dict[str, int]:
-        """Write what the key groups hold, and close their functions; what was counted."""
-        now = _now()
-        for group in self._groups.values():
-            self._state.use(group.key_group)
-            group.state.commit(group.run.next_wake_up(now), self._progress.watermark)
-            group.run.counts.add(group.state.counters)
-        counts: Counter[str] = Counter()
-        for run in self._runs():
-            run.close()
-            counts.update(run.counts.totals())
-            counts.update({f"{METRICS}.{name}": n for name, n in run.metrics.counts().items()})
-        return dict(counts)
+        """Write what the key groups hold, and close the functions; what was counted."""
+        if self._groups is not None:
+            self._groups.commit(self._progress.watermark, _now())
+        run, self._run = self._run, None
+        if run is None:
+            return {}
+        run.close()
+        own = {f"{METRICS}.{name}": n for name, n in run.metrics.counts().items()}
+        return run.counts.totals() | own
 
     def abandon(self, error: BaseException) -> None:
-        """Throw away what the key groups hold, and close their functions."""
-        for group in self._groups.values():
-            group.state.abandon()
-        for run in self._runs():
-            run.end_after(error)
-
-    def _runs(self) -> list[OperatorRun]:
-        runs = [group.run for group in self._groups.values()]
-        self._groups = {}
-        if self._of_null_keys is not None:
-            runs.append(self._of_null_keys)
-            self._of_null_keys = None
-        return runs
+        """Throw away what the key groups hold, and close the functions."""
+        if self._groups is not None:
+            self._groups.abandon()
+        if self._run is not None:
+            self._run.end_after(error)
 
 
 def _now() -> int:

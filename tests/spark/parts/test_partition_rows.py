@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flinkish._core.state.table import FILES, StateTable
-from flinkish.spark.real_time.partition_rows import PartitionRows, Process, pack_partitions
+from flinkish._core.state.table import StateTable
+from flinkish.spark.real_time.partition_rows import PartitionRows, pack_partitions
 from flinkish.time import assign_to_key_group
 from tests.spark.fake_spark import plan
-from tests.spark.parts.test_real_time import OUT, Counts, rows
+from tests.spark.parts.live_task import OUT, Counts, rows
 
 
 @given(
@@ -44,26 +42,24 @@ def test_rows_of_a_partition_come_by_key_group(
             number += 1
         for partition, payload in pack_partitions(made, pa.Table.from_batches([rows(*numbered)])):
             payloads[partition].append(payload)
-    found: dict[int, list[tuple[int, int]]] = {}
+    found: dict[int, list[tuple[int, ...]]] = defaultdict(list)
     for partition, own in payloads.items():
-        for group, process in PartitionRows.of(made, own).runs():
+        rows_of = PartitionRows.of(made, own)
+        assert (rows_of.groups[1:] >= rows_of.groups[:-1]).all(), "the rows of each are together"
+        for group, *row in handed_over(rows_of):
             assert group % partitions == partition
-            assert group not in found, "one run, since the rows of each are together"
-            found[group] = list(handed_over(process, group))
+            found[group].append(tuple(row))
     for group, expected in wanted.items():
         assert found.pop(group) == (sorted(expected) if by_time else expected)
     assert not found
 
 
-def handed_over(process: Process, group: int) -> Iterator[tuple[int, int]]:
-    """The times and numbers of the rows that a run of the operator is handed."""
-    table = StateTable()
-    table.map([-1] * len(FILES), group, create=True)
-
-    def take(read: Any, keys: Any, times: Any, _: int) -> Iterator[tuple[int, int]]:
-        elements = read(0, len(keys))
-        assert [table.key_of(row) for row in keys.tolist()] == [one.key for one in elements]
-        return zip(times.tolist(), [one.n for one in elements], strict=True)
-
-    run: Any = SimpleNamespace(table=table, process_elements=take)
-    return process(run)  # type: ignore[return-value]
+def handed_over(found: PartitionRows) -> Iterator[tuple[int, int, int]]:
+    """Key group, time and number of the rows that a task has of it, in their order."""
+    table = StateTable(0, 7)
+    keys = found.keys.rows(table, groups=found.groups)
+    elements = found.elements(0, len(found))
+    assert [table.key_of(row) for row in keys.tolist()] == [one.key for one in elements]
+    assert found.times is not None
+    numbers = [one.n for one in elements]
+    return zip(found.groups.tolist(), found.times.tolist(), numbers, strict=True)

@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from queue import SimpleQueue
 from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from flinkish.common import Types
 from flinkish.common.errors import (
     IllegalArgumentError,
     IllegalStateError,
     IncompatibleStateError,
-    SchemaMismatchError,
     UnsupportedOperationError,
 )
-from flinkish.common.timestamps import MIN_TIMESTAMP
-from flinkish.functions import KeyedProcessFunction
-from flinkish.spark.channels import NUMBER_BITS, Channel, Mark
-from flinkish.spark.keyed.marks import mark_payload, read_mark
-from flinkish.spark.keyed.packing import pack_table, packed_rows
-from flinkish.spark.keyed.placement import group_at, slot_of
-from flinkish.spark.keyed.plan import MAIN, MARK, PHASE, OperatorPlan
-from flinkish.spark.real_time import run as real_time_run
+from flinkish.spark.channels import Channel
+from flinkish.spark.keyed.marks import read_mark
+from flinkish.spark.keyed.packing import pack_table
+from flinkish.spark.keyed.placement import group_at
+from flinkish.spark.keyed.plan import MARK
 from flinkish.spark.real_time.arrivals import PAD, without_pads
 from flinkish.spark.real_time.packing import real_time_packer
-from flinkish.spark.real_time.partition_rows import pack_partitions
-from flinkish.spark.real_time.run import BATCH_TIME, real_time_runner
 from flinkish.spark.real_time.upstream import source_tasks
 from flinkish.spark.real_time_settings import (
     REAL_TIME_AT_START,
@@ -39,126 +31,7 @@ from flinkish.spark.real_time_settings import (
     configure_real_time,
 )
 from flinkish.spark.versions.batch import Batch
-from flinkish.state import ValueStateDescriptor
-from flinkish.time import assign_to_key_group
-from tests.spark.fake_spark import SCHEMA, plan
-
-OUT = pa.schema([("key", pa.string()), ("kind", pa.string()), ("n", pa.int64())])
-RUN = "aa"
-
-
-class Counts(KeyedProcessFunction):
-    """Counts elements; a timer a second after each on event time, 30 ms later on the clock."""
-
-    def open(self, context: Any) -> None:
-        self.n = context.get_state(ValueStateDescriptor("n", Types.LONG()))
-
-    def process_element(self, value: Any, context: Any) -> Iterator[Any]:
-        self.n.update((self.n.value() or 0) + 1)
-        timers = context.timer_service()
-        timers.register_event_time_timer(context.timestamp() + 1000)
-        if value.n < 0:
-            timers.register_processing_time_timer(timers.current_processing_time() + 30)
-        yield value.key, "row", self.n.value()
-
-    def on_timer(self, timestamp: int, context: Any) -> Iterator[Any]:
-        yield context.get_current_key(), "timer", timestamp if timestamp < 10**9 else 0
-
-
-def operator(folder: Path, **changes: Any) -> OperatorPlan:
-    fields = {
-        "partitions": 1,
-        "channels": (Channel(0),),
-        "streaming": True,
-        "processing_time": True,
-        "real_time": True,
-        "upstream": 2,
-        "definition": "d" * 32,
-    }
-    return plan(Counts(), OUT, folder / "tables", **(fields | changes))
-
-
-def rows(*elements: tuple[str, int, int]) -> pa.RecordBatch:
-    keys, numbers, times = zip(*elements, strict=True)
-    stamps = pa.array([ms * 1000 for ms in times], pa.timestamp("us", "UTC"))
-    return pa.record_batch([pa.array(keys), pa.array(numbers), stamps], schema=SCHEMA)
-
-
-def hello(part: int) -> Mark:
-    return Mark(MIN_TIMESTAMP, 1, part + 1 << NUMBER_BITS, active=False)
-
-
-def mark(part: int, time: int) -> Mark:
-    return Mark(time, 1, part + 1 << NUMBER_BITS)
-
-
-def padded(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Rows as they come to a worker: after the end of a push, and with the next one."""
-    columns = [
-        pa.concat_arrays([pa.nulls(1, one.type), one, pa.nulls(1, one.type)])
-        for one in batch.columns
-    ]
-    pads = pa.array([b"", *[None] * batch.num_rows, b"pad"], pa.binary())
-    return pa.RecordBatch.from_arrays([*columns, pads], [*batch.schema.names, PAD])
-
-
-class Live:
-    """A task of an operator, whose input comes as the test says."""
-
-    def __init__(self, made: OperatorPlan, tag: int = 10) -> None:
-        self._plan = made
-        self._tag = tag
-        self._queue: SimpleQueue[Any] = SimpleQueue()
-        self._output = real_time_runner(made, MAIN, OUT)(iter(self._queue.get, None))
-        self._rows: list[tuple[Any, ...]] = []
-
-    def send(self, *sent: Mark | pa.RecordBatch) -> None:
-        packed: list[Any] = []
-        for one in sent:
-            if isinstance(one, Mark):
-                packed.append((slot_of(0), MARK, 0, 0, mark_payload(one)))
-            else:
-                for place, payload in pack_partitions(self._plan, pa.Table.from_batches([one])):
-                    packed.append((slot_of(place), 1, 0, 0, payload))
-        for row in packed:
-            times = pa.array([self._tag], pa.int64())
-            self._queue.put(padded(packed_rows([row]).append_column(BATCH_TIME, times)))
-
-    def next(self) -> list[tuple[Any, ...]]:
-        """The next row that comes out; marks are ("mark", time)."""
-        while not self._rows:
-            self._rows = [
-                ("mark", row["__flinkish_time"])
-                if row[PHASE] == MARK
-                else (row["key"], row["kind"], row["n"])
-                for row in next(self._output).to_pylist()
-            ]
-        return [self._rows.pop(0)]
-
-    def end(self) -> list[tuple[Any, ...]]:
-        """The rest, after the input has ended."""
-        self._queue.put(None)
-        found = []
-        while True:
-            try:
-                found += self.next()
-            except StopIteration:
-                return found
-
-
-@pytest.fixture
-def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
-    """Says which batch the tasks are of, and whether their input ends whole."""
-
-    def say(number: int, parent: int | None, *, run: str = RUN, whole: bool = True) -> None:
-        def current(checkpoint: str | None, tag: int | None = None) -> Batch:
-            assert tag is not None
-            return Batch(str(tmp_path), run, number, tag, parent, 0, 0, 100)
-
-        monkeypatch.setattr(real_time_run, "current_batch", current)
-        monkeypatch.setattr(real_time_run, "input_is_whole", lambda: whole)
-
-    return say
+from tests.spark.parts.live_task import RUN, Live, hello, mark, operator, rows
 
 
 def test_rows_are_packed_as_they_come(tmp_path: Path) -> None:
@@ -311,30 +184,6 @@ def test_input_that_was_cut_short_writes_nothing(
     assert not list((tmp_path / "flinkish").rglob("*.state"))
     with pytest.raises(IllegalStateError, match="given this attempt"):
         Live(operator(tmp_path)).end()
-
-
-class Fits(KeyedProcessFunction):
-    """Gives a text where an int was declared, for one key."""
-
-    def process_element(self, value: Any, context: Any) -> Iterator[Any]:
-        yield value.key, "row", "many" if value.key == "bad" else value.n
-
-
-def test_an_output_that_does_not_fit_is_of_its_own_key_group(
-    tmp_path: Path, place: Callable[..., None]
-) -> None:
-    """Outputs of all key groups become columns together."""
-    place(0, None)
-    changes = {"partitions": 1, "channels": (Channel(0),), "streaming": True, "real_time": True}
-    task = Live(plan(Fits(), OUT, tmp_path / "tables", upstream=1, max_parallelism=8, **changes))
-    sent = rows(("a", 1, 5), ("bad", 2, 6), ("b", 3, 7), ("c", 4, 8))
-    task.send(hello(0), sent)
-    group = assign_to_key_group("bad", 8)
-    with pytest.raises(SchemaMismatchError, match="'many'") as caught:
-        task.end()
-    notes = "\n".join(caught.value.__notes__)
-    assert f"(Fits), key group {group}, for the key 'bad'" in notes
-    assert "1970-01-01 00:00:00.006" in notes
 
 
 def checkpoint(root: Path, number: int) -> Batch:

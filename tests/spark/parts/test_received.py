@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flinkish.common.errors import IllegalStateError, NullKeyError, TimestampError
+from flinkish.common.errors import NullKeyError, TimestampError
 from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.spark.channels import NUMBER_BITS, Mark
 from flinkish.spark.keyed.packing import packed_rows
@@ -23,8 +23,8 @@ from flinkish.spark.real_time.partitioned import HIGHEST, TASK
 from flinkish.spark.real_time.received import Received, received
 from flinkish.time import assign_to_key_group
 from tests.spark.fake_spark import SCHEMA, plan
+from tests.spark.parts.live_task import OUT, Counts
 from tests.spark.parts.test_partition_rows import handed_over
-from tests.spark.parts.test_real_time import OUT, Counts
 
 PARTITIONS = 2
 GROUPS = 8
@@ -69,11 +69,12 @@ def packed(made: OperatorPlan, batch: pa.RecordBatch) -> pa.RecordBatch:
     return packed_rows([(slot_of(place), 1, 0, 0, payload) for place, payload in payloads])
 
 
-def handed(found: Received) -> dict[int, list[tuple[int, int]]]:
-    """The times and numbers of the rows of each key group, in the order of their runs."""
-    rows: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for group, process in found.runs:
-        rows[group] += handed_over(process, group)
+def handed(found: Received) -> dict[int, list[tuple[int, ...]]]:
+    """The times and numbers of the rows of each key group, in their order."""
+    rows: dict[int, list[tuple[int, ...]]] = defaultdict(list)
+    if found.rows is not None:
+        for group, *row in handed_over(found.rows):
+            rows[group].append(tuple(row))
     return rows
 
 
@@ -99,8 +100,8 @@ def test_both_ways_give_the_same_rows(sent: list[Sent], by_time: bool) -> None:
         return
     batch = travelled(mine)
     cut = batch.num_rows // 2
-    one = received(made, [batch.slice(0, cut), batch.slice(cut)], 0)
-    other = received(made, [packed(made, batch)], 0)
+    one = received(made, [batch.slice(0, cut), batch.slice(cut)])
+    other = received(made, [packed(made, batch)])
     assert handed(one) == handed(other)
     assert [lost.to_pylist() for lost in one.lost] == [lost.to_pylist() for lost in other.lost]
 
@@ -115,7 +116,7 @@ def test_marks_say_how_far_each_task_has_come() -> None:
         (key, 3, 9, 1),
         (None, 0, None, -1),
     ]
-    found = received(operator(), [travelled(sent)], 0)
+    found = received(operator(), [travelled(sent)])
     marks: dict[int, list[tuple[int, bool]]] = {}
     for one in found.marks:
         marks.setdefault((one.channel >> NUMBER_BITS) - 1, []).append((one.time or 0, one.active))
@@ -124,23 +125,17 @@ def test_marks_say_how_far_each_task_has_come() -> None:
         1: (9, True),
         2: (MIN_TIMESTAMP, False),
     }
-    alone = received(operator(), [travelled([(None, 0, None, -2)])], 0)
+    alone = received(operator(), [travelled([(None, 0, None, -2)])])
     assert alone.marks == [Mark(MIN_TIMESTAMP, 1, 2 << NUMBER_BITS, active=False)]
-    assert alone.runs == []
+    assert alone.rows is None
 
 
 def test_rows_without_key_or_time_are_refused() -> None:
     with pytest.raises(NullKeyError, match="1 rows have no key in key"):
-        received(operator(), [travelled([(None, 1, 5, 0)])], 1)
+        received(operator(), [travelled([(None, 1, 5, 0)])])
     with pytest.raises(TimestampError, match="1 rows have no event time in the column 'ts'"):
-        received(operator(), [travelled([("a", 1, None, 0)])], 1)
-
-
-def test_a_row_of_another_partition_is_refused() -> None:
-    key = next(key for key in "abcdefgh" if own(operator(), key))
-    with pytest.raises(IllegalStateError, match="another partition than its own, which is 1 of 2"):
-        received(operator(), [travelled([(key, 1, 5, 0)])], 1)
+        received(operator(), [travelled([("a", 1, None, 0)])])
 
 
 def test_pads_alone_are_nothing() -> None:
-    assert received(operator(), [travelled([("a", 1, 5, 0)]).slice(0, 0)], 0) == Received()
+    assert received(operator(), [travelled([("a", 1, 5, 0)]).slice(0, 0)]) == Received()

@@ -67,7 +67,7 @@ class VectorRun(OperatorRun):
         if len(late) and self._vector.late_tag is not None:
             lost = batch.take(pa.array(late))
             columns = lost.select(self._plan.schema.names)
-            tag = self._side(self._vector.late_tag).schema
+            tag = self.outputs.side(self._vector.late_tag).schema
             columns = columns.select(tag.names).cast(tag)
             stamped = columns.append_column(EVENT_TIME, lost.column(EVENT_TIME))
             for piece in cut(stamped):
@@ -79,10 +79,6 @@ class VectorRun(OperatorRun):
         """Move the watermark (ms) and fire the windows that are due."""
         self._window.advance_watermark(watermark)
         yield from self.take_outputs(phase)
-
-    def next_timers(self) -> tuple[int | None, int | None]:
-        """When the next window is due; none is on processing time."""
-        return self._window.engine.next_event_timer(), None
 
     def next_wake_up(self, now: int) -> int | None:
         """When Spark must call again, on event time; None if no window is open."""

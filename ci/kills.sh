@@ -11,4 +11,5 @@ export FLINKISH_KILLS=${1:-20}
 shift || true
 [ $# != 0 ] || set -- tests/spark/long/kills tests/spark/long/kafka/test_kafka.py \
     tests/spark/long/kafka/test_real_time.py
-exec bash "$ROOT/ci/test.sh" "$@"
+# A test with many kills takes long without hanging.
+exec bash "$ROOT/ci/test.sh" -o faulthandler_timeout=$((600 + 60 * FLINKISH_KILLS)) "$@"

@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from flinkish._core.values.codec import pack_groups, unpack_payload
+from flinkish.operators.key_columns import key_reader
 from flinkish.spark.batches import joined
-from flinkish.spark.keyed.packed_columns import element_keys, element_times
+from flinkish.spark.keyed.packed_columns import element_times
 from flinkish.spark.keyed.packing import NULL_KEY_GROUP, keyed_batch
-from flinkish.spark.keyed.plan import OperatorPlan
+from flinkish.spark.keyed.plan import KEY, OperatorPlan
 
 __all__ = ["PartitionRows", "in_group_order", "pack_partitions"]
 
@@ -45,12 +46,27 @@ def in_group_order(groups: np.ndarray, times: np.ndarray | None) -> np.ndarray:
 
 
 class PartitionRows:
-    """Packed rows with their key groups (int32), at least one row, as they are handed over."""
+    """Rows, at least one, as they are handed over.
 
-    def __init__(self, plan: OperatorPlan, rows: pa.RecordBatch, groups: np.ndarray) -> None:
+    They have their encoded ``keys``, unless a column has the keys, their event times (ms) and their
+    key groups (int32).
+    """
+
+    def __init__(
+        self,
+        plan: OperatorPlan,
+        rows: pa.RecordBatch,
+        keys: pa.Array | None,
+        times: np.ndarray | None,
+        groups: np.ndarray,
+    ) -> None:
         self._reader = plan.elements(rows)
-        self.times = element_times(rows) if plan.timed else None
-        self.keys = element_keys(rows, plan.key_column)
+        self.keys = (
+            key_reader(rows.column(plan.key_column))
+            if keys is None
+            else key_reader(keys, packed=True)
+        )
+        self.times = times
         self.groups = groups
 
     @classmethod
@@ -59,11 +75,13 @@ class PartitionRows:
         schema = plan.packed_schema.append(_GROUP)
         rows = joined([unpack_payload(payload, schema) for payload in payloads])
         groups = rows.column(_GROUP.name).to_numpy()
-        times = element_times(rows) if plan.timestamp_order else None
-        order = in_group_order(groups, times)
+        times = element_times(rows) if plan.timed else None
+        order = in_group_order(groups, times if plan.timestamp_order else None)
         if (order[1:] < order[:-1]).any():
             rows, groups = rows.take(pa.array(order)), groups[order]
-        return cls(plan, rows, groups)
+            times = None if times is None else times[order]
+        keys = rows.column(KEY) if plan.key_column is None else None
+        return cls(plan, rows, keys, times, groups)
 
     def __len__(self) -> int:
         return len(self.groups)

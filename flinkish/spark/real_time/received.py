@@ -13,8 +13,13 @@ from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.spark.batches import joined
 from flinkish.spark.channels import NUMBER_BITS, Mark
 from flinkish.spark.keyed.marks import read_mark
-from flinkish.spark.keyed.packed_columns import element_times
-from flinkish.spark.keyed.packing import NULL_KEY_GROUP, keys_of, lost_rows, packed_columns
+from flinkish.spark.keyed.packing import (
+    NULL_KEY_GROUP,
+    event_times,
+    keys_of,
+    lost_rows,
+    packed_columns,
+)
 from flinkish.spark.keyed.placement import group_at
 from flinkish.spark.keyed.plan import MARK, OperatorPlan
 from flinkish.spark.real_time.partition_rows import PartitionRows, in_group_order
@@ -36,7 +41,7 @@ class Received:
 
 
 def received(plan: OperatorPlan, batches: list[pa.RecordBatch]) -> Received:
-    """Batches without pads: rows as payloads of `packing`, or as they are, of `partitioned`."""
+    """Batches with rows: these as payloads of `packing`, or as they are, of `partitioned`."""
     if not batches:
         return Received()
     if TASK in batches[0].schema.names:
@@ -45,26 +50,26 @@ def received(plan: OperatorPlan, batches: list[pa.RecordBatch]) -> Received:
 
 
 def _rows(plan: OperatorPlan, batch: pa.RecordBatch) -> Received:
-    tasks = batch.column(TASK).to_numpy()
+    tasks, highest = batch.column(TASK).to_numpy(), batch.column(HIGHEST)
+    last = {task: row for row, task in enumerate(tasks.tolist())}
     # The times of a task do not fall.
-    latest = dict(zip(tasks.tolist(), batch.column(HIGHEST).to_pylist(), strict=True))
-    found = Received(marks=[_mark(task, time) for task, time in latest.items()])
-    keys, groups = keys_of(plan, batch)  # marks have none
-    if len(without := np.flatnonzero((tasks >= 0) & (groups < 0))):
-        lost = packed_columns(plan, *_taken(batch, keys, without))
-        found.lost.append(lost_rows(plan, lost, np.ones(len(without), np.bool_)))
-    order = np.flatnonzero(groups >= 0)
-    if not len(order):
-        return found
-    if len(order) == batch.num_rows <= _FEW and not plan.timestamp_order:
-        rows = packed_columns(plan, batch, keys)  # as they are: to sort them would cost more
-    else:
-        times = None
-        if plan.timestamp_order:
-            times = element_times(packed_columns(plan, *_taken(batch, keys, order)))
-        order = order[in_group_order(groups[order], times)]
-        rows, groups = packed_columns(plan, *_taken(batch, keys, order)), groups[order]
-    found.rows = PartitionRows(plan, rows, groups)
+    found = Received(marks=[_mark(task, highest[row].as_py()) for task, row in last.items()])
+    keys, groups = keys_of(plan, batch)
+    if groups.min() < 0:  # rows without a key, and marks, which have none
+        if len(without := np.flatnonzero((tasks >= 0) & (groups < 0))):
+            lost = packed_columns(plan, *_taken(batch, keys, without))
+            found.lost.append(lost_rows(plan, lost, np.ones(len(without), np.bool_)))
+        order = np.flatnonzero(groups >= 0)
+        if not len(order):
+            return found
+        (batch, keys), groups = _taken(batch, keys, order), groups[order]
+    times = event_times(plan, batch)
+    at = None if times is None else times.to_numpy()
+    if plan.timestamp_order or batch.num_rows > _FEW:  # to sort a few would cost more
+        order = in_group_order(groups, at if plan.timestamp_order else None)
+        (batch, keys), groups = _taken(batch, keys, order), groups[order]
+        at = None if at is None else at[order]
+    found.rows = PartitionRows(plan, batch, keys, at, groups)
     return found
 
 

@@ -18,6 +18,7 @@ from flinkish.spark.channels import NUMBER_BITS, Mark
 from flinkish.spark.keyed.packing import packed_rows
 from flinkish.spark.keyed.placement import slot_of
 from flinkish.spark.keyed.plan import OperatorPlan
+from flinkish.spark.real_time.arrivals import PAD, with_rows
 from flinkish.spark.real_time.partition_rows import pack_partitions
 from flinkish.spark.real_time.partitioned import HIGHEST, TASK
 from flinkish.spark.real_time.received import Received, received
@@ -138,4 +139,5 @@ def test_rows_without_key_or_time_are_refused() -> None:
 
 
 def test_pads_alone_are_nothing() -> None:
-    assert received(operator(), [travelled([("a", 1, 5, 0)]).slice(0, 0)]) == Received()
+    padded = travelled([("a", 1, 5, 0)]).append_column(PAD, pa.array([b"pad"]))
+    assert received(operator(), list(with_rows([padded]))) == Received()

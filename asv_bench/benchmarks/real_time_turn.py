@@ -18,6 +18,7 @@ from flinkish.common import Types
 from flinkish.functions import KeyedProcessFunction
 from flinkish.operators.process_definitions import ProcessDefinition
 from flinkish.spark.channels import Channel
+from flinkish.spark.keyed.output_rows import OutputReader
 from flinkish.spark.keyed.packing import packed_rows
 from flinkish.spark.keyed.plan import MAIN, OperatorPlan, StateSettings
 from flinkish.spark.keyed.strategies import ByRows
@@ -83,7 +84,7 @@ class RealTimeTurn:
         )
         batch = Batch(str(root), "run", 0, TIME, None, 0, 0, 100)
         state = load(VersionDirectory(str(root), plan.uid), batch, 1, 0, plan.uid, "d" * 8)
-        self._task = _Task(plan, batch, state, Gathered(MAIN, OUT))
+        self._task = _Task(plan, batch, state, Gathered(OutputReader(MAIN, OUT, marks=True)))
         self._pack = _PackTask(plan, 1, 0)
         list(self._task.handle([self._sent(packed_rows(self._pack.hello()))]))
         keys = [f"k{n % KEYS}" for n in range(rows)]

@@ -26,7 +26,8 @@ __all__ = [
 
 NO_FOREACH_BATCH = (
     "foreach_batch has the rows of a batch when it ends, which in real-time mode is after minutes: "
-    "write to Kafka, or define the query in a session without real_time=True"
+    "write to Kafka, several outputs as all_outputs gives them, or define the query in a session "
+    "without real_time=True"
 )
 
 _CHOSEN = "flinkish.realTime"

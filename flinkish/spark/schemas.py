@@ -28,6 +28,7 @@ from pyspark.sql.types import (
 from flinkish.common._composite_types import require_type
 from flinkish.common.errors import IllegalArgumentError, TimestampError, UnknownColumnError
 from flinkish.common.names import did_you_mean
+from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.spark.time_zones import time_zone_of
 from flinkish.spark.type_mapping import row_schema
@@ -39,6 +40,7 @@ __all__ = [
     "event_time_column",
     "key_columns",
     "key_type_name",
+    "names_of_outputs",
     "output_schema",
     "session_time_zone",
     "sql_type_name",
@@ -193,3 +195,21 @@ def key_type_name(frame: DataFrame, name: str) -> str | None:
 def sql_type_name(frame: DataFrame, name: str) -> str:
     """The type of a column as users write it."""
     return _field(frame, name).dataType.simpleString()
+
+
+def names_of_outputs(side_outputs: Sequence[OutputTag]) -> tuple[str, ...]:
+    """The columns of the main output and these side outputs, each a struct.
+
+    IllegalArgumentError for two that Spark cannot tell apart.
+    """
+    names = ("main", *(tag.tag_id for tag in side_outputs))
+    seen: set[str] = set()
+    for name in names:
+        if name.casefold() in seen:
+            raise IllegalArgumentError(
+                f"two of the outputs would be columns of the name {name!r}, which Spark does not "
+                "tell apart ('main' is the main output): give the OutputTag another id, and each "
+                "tag once"
+            )
+        seen.add(name.casefold())
+    return names

@@ -17,7 +17,7 @@ from flinkish.operators.process_definitions import CoProcessDefinition, ProcessD
 from flinkish.spark.keyed.columns.packing import pack_rows_of
 from flinkish.spark.keyed.columns.plan import VectorPlan
 from flinkish.spark.keyed.group_state import HEAD
-from flinkish.spark.keyed.output_rows import unpacker
+from flinkish.spark.keyed.output_rows import OutputReader, unpacker
 from flinkish.spark.keyed.packing import pack_table
 from flinkish.spark.keyed.placement import slot_of
 from flinkish.spark.keyed.plan import MAIN, OperatorPlan, StateSettings, Strategy
@@ -192,6 +192,6 @@ class FakeSpark:
                 [("phase", pa.int32()), ("tag", pa.string()), ("payload", pa.binary())]
             ),
         )
-        unpacked = unpacker(tag, schema, "operator")(iter([batch]))
+        unpacked = unpacker(OutputReader(tag, schema), "operator")(iter([batch]))
         names = schema.names
         return [tuple(row[name] for name in names) for out in unpacked for row in out.to_pylist()]

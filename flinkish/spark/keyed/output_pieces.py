@@ -76,7 +76,7 @@ class Outputs:
 
 def outputs_of(batch: pa.RecordBatch) -> int:
     """How many outputs like those of a batch, which has some, make a piece."""
-    size: int = batch.nbytes
+    size: int = batch.get_total_buffer_size()  # a tenth of the time of nbytes; it was just made
     rows: int = batch.num_rows
     return max(1, min(MOST_OUTPUTS, PIECE_BYTES * rows // max(1, size)))
 

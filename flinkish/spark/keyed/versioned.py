@@ -30,7 +30,7 @@ from flinkish.spark.keyed.group_state import (
 )
 from flinkish.spark.keyed.marks import MARK_TAG, mark_payload, read_mark
 from flinkish.spark.keyed.operator_run import OperatorRun
-from flinkish.spark.keyed.output_rows import output_name, output_reader
+from flinkish.spark.keyed.output_rows import Reader
 from flinkish.spark.keyed.packing import (
     NULL_KEY_GROUP,
     SETTINGS_GROUP,
@@ -73,21 +73,20 @@ def version_runner(plan: OperatorPlan) -> MapBatches:
     return run
 
 
-def output_runner(plan: OperatorPlan, tag: str, schema: pa.Schema, counts: Counts) -> MapBatches:
-    """The function for `mapInArrow` that runs the operator and gives one of its outputs, by tag.
+def output_runner(plan: OperatorPlan, reader: Reader, counts: Counts) -> MapBatches:
+    """The function for `mapInArrow` that runs the operator and gives the outputs that are read.
 
-    Rows are those of `output_reader`, with marks; all that is counted is added to ``counts``.
+    All that is counted is added to ``counts``.
     """
-    read = output_reader(tag, schema, marks=True)
 
     def run(batches: Batches) -> Batches:
         for result in _results(plan, batches):
             counts.add(result)
-            rows = read(result.tag, result.phase, result.given)
+            rows = reader.read(result.tag, result.phase, result.given)
             if rows is not None:
                 yield rows
 
-    run.__name__ = f"run {plan.uid}, {output_name(tag, plan.uid)}"  # in Spark's plans
+    run.__name__ = f"run {plan.uid}, {reader.name(plan.uid)}"  # in Spark's plans
     return run
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from flinkish._core.columns.columns import RecordMismatch
 from flinkish.spark.batches import joined
 from flinkish.spark.keyed.output_pieces import FIRST_OUTPUTS, Outputs
-from flinkish.spark.keyed.output_rows import output_reader
+from flinkish.spark.keyed.output_rows import Reader
 from flinkish.spark.keyed.plan import AFTER_WATERMARK
 from flinkish.spark.keyed.result_rows import Result
 
@@ -23,19 +23,18 @@ _MOST_ROWS = 4096  # that go to Spark together
 
 
 class Gathered:
-    """The results of one output, by its tag, in their order, and marks.
+    """The results of the outputs that are read, in their order, and marks.
 
     Threading: the task's thread.
     """
 
-    def __init__(self, tag: str, schema: pa.Schema) -> None:
-        self._tag = tag
-        self._read = output_reader(tag, schema, marks=True)
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
         self._parts: list[pa.RecordBatch] = []
         self._rows = 0
-        self._held: list[Result] = []
+        self._held: dict[str, list[Outputs]] = {}
         self._waiting = 0
-        self._limit = FIRST_OUTPUTS
+        self._limits: dict[str, int] = {}
 
     @property
     def is_full(self) -> bool:
@@ -46,15 +45,16 @@ class Gathered:
         """Take a result; those of other outputs are dropped."""
         if result.outputs is None:
             self._encode()
-            self._part(self._read(result.tag, result.phase, result.given))
-        elif result.tag == self._tag:
-            self._held.append(result)
+            self._part(result.tag, result.phase, result.given)
+        elif result.tag in self._reader.tags:
+            tag = result.tag
+            self._held.setdefault(tag, []).append(result.outputs)
             self._waiting += len(result.outputs.values)
-            if self._waiting >= self._limit:
+            if self._waiting >= self._limits.get(tag, FIRST_OUTPUTS):
                 self._encode()
 
     def take(self) -> Iterator[pa.RecordBatch]:
-        """The rows since the last call: a batch of the schema, EVENT_TIME and PHASE, or none.
+        """The rows since the last call, in the columns of the reader, or none.
 
         SchemaMismatchError and SerializationError for a value that does not fit.
         """
@@ -65,28 +65,29 @@ class Gathered:
 
     def _encode(self) -> None:
         """Make columns of the values that are held."""
-        held, self._held, self._waiting = self._held, [], 0
-        if not held:
-            return
-        outputs = Outputs.of([one.outputs for one in held if one.outputs is not None])
-        try:
-            for rows, limit in outputs.pieces(self._limit):
-                self._limit = limit
-                self._part(self._read(self._tag, AFTER_WATERMARK, rows))
-        except Exception:
-            for one in held:
-                _check(one.outputs)
-            raise
+        held, self._held, self._waiting = self._held, {}, 0
+        for tag, several in held.items():
+            try:
+                pieces = Outputs.of(several).pieces(self._limits.get(tag, FIRST_OUTPUTS))
+                for rows, limit in pieces:
+                    self._limits[tag] = limit
+                    self._part(tag, AFTER_WATERMARK, rows)
+            except Exception:
+                for one in several:
+                    _check(one)
+                raise
 
-    def _part(self, rows: pa.RecordBatch | None) -> None:
+    def _part(
+        self, tag: str | None, phase: int | None, given: pa.RecordBatch | bytes | None
+    ) -> None:
+        rows = self._reader.read(tag, phase, given)
         if rows is not None:
             self._parts.append(rows)
             self._rows += rows.num_rows
 
 
-def _check(outputs: Outputs | None) -> None:
+def _check(outputs: Outputs) -> None:
     """Encode values that were made together; an error says where that was."""
-    assert outputs is not None
     try:
         outputs.rows(0, len(outputs.values))
     except Exception as error:

@@ -29,6 +29,7 @@ from flinkish.spark.keyed.checkpoint_settings import check_settings
 from flinkish.spark.keyed.group_state import Head, read_head
 from flinkish.spark.keyed.marks import MARK_TAG, mark_payload
 from flinkish.spark.keyed.operator_run import OperatorRun
+from flinkish.spark.keyed.output_rows import Reader
 from flinkish.spark.keyed.packing import SETTINGS_GROUP, Batches
 from flinkish.spark.keyed.plan import MARK, OperatorPlan
 from flinkish.spark.keyed.result_rows import METRICS, Result
@@ -70,13 +71,11 @@ _UNITED = (
 )
 
 
-def real_time_runner(
-    plan: OperatorPlan, tag: str, schema: pa.Schema, count: Count | None = None
-) -> MapBatches:
+def real_time_runner(plan: OperatorPlan, reader: Reader, count: Count | None = None) -> MapBatches:
     """The function for `mapInArrow` that runs the operator over packed rows.
 
-    It gives one output, by its tag: columns of the schema, EVENT_TIME and PHASE, and marks.
-    ``count`` gets what the task has counted, by name, before its state counts.
+    It gives the outputs that are read, and marks.  ``count`` gets what the task has counted, by
+    name, before its state counts.
     """
 
     def run(batches: Batches) -> Batches:
@@ -92,7 +91,7 @@ def real_time_runner(
             raise UnsupportedOperationError(_UNITED.format(plan.uid, batch.partition, partitions))
         directory = VersionDirectory(batch.checkpoint, plan.uid)
         state = load(directory, batch, partitions, plan.defined_ms, plan.uid, plan.definition[:8])
-        task = _Task(plan, batch, state, Gathered(tag, schema))
+        task = _Task(plan, batch, state, Gathered(reader))
         try:
             while True:
                 yield from task.handle(found)

@@ -28,6 +28,7 @@ from flinkish.spark.pickling import check_picklable
 from flinkish.spark.schemas import (
     check_names,
     check_type,
+    names_of_outputs,
     output_schema,
 )
 from flinkish.spark.streams.assigned_times import with_event_time
@@ -321,12 +322,31 @@ class ProcessedStream(DataStream):
         """The stream of a side output, whose columns are those of the tag's type.
 
         Spark runs every query on its own: a query on this stream runs the whole operator, with
-        state of its own.  To take several outputs from one run use `foreach_batch`.
+        state of its own.  To take several outputs from one run use `all_outputs` or
+        `foreach_batch`.
         """
         schema = _tag_schema(output_tag)
         mapped = self._results.output(output_tag.tag_id, schema)
         kind = output_tag.type_info
         return self._of(replace(self._rows, mapped=mapped, columns=tuple(schema.names), kind=kind))
+
+    def all_outputs(self, *side_outputs: OutputTag) -> DataFrame:
+        """The main output and these side outputs as one DataFrame, all from one run.
+
+        Each is a struct in a column: ``main``, and one by the id of each tag.  Each row is of one
+        output, and null in the columns of the others.
+
+        IllegalArgumentError for two outputs of one name, UnsupportedOperationError for elements of
+        no declared type.
+        """
+        self._rows.check_columns()
+        schemas = {MAIN: self._output.schema}
+        for tag in side_outputs:
+            schema = _tag_schema(tag)
+            schemas[tag.tag_id] = schema
+        names = names_of_outputs(side_outputs)
+        mapped = self._results.outputs(dict(zip(names, schemas.items(), strict=True)))
+        return replace(self._rows, mapped=mapped, columns=names, kind=None).to_df()
 
     def foreach_batch(
         self, write: Callable[..., None], *side_outputs: OutputTag
@@ -355,7 +375,7 @@ class ProcessedStream(DataStream):
             finally:
                 frame.unpersist()
 
-        return self._results.all_outputs().writeStream.foreachBatch(split)
+        return self._results.all_results().writeStream.foreachBatch(split)
 
     def statistics(self, query: StreamingQuery | None = None) -> dict[str, int]:
         """The operator's counters and gauges, by name.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -19,7 +20,7 @@ from flinkish.spark.keyed.observed import (
     observed_name,
     sums_of_counts,
 )
-from flinkish.spark.keyed.output_rows import unpacker
+from flinkish.spark.keyed.output_rows import AllOutputsReader, OutputReader, Reader, unpacker
 from flinkish.spark.keyed.packing import PACKED_SCHEMA
 from flinkish.spark.keyed.placement import slot_of
 from flinkish.spark.keyed.plan import EVENT_TIME, PHASE, OperatorPlan
@@ -156,10 +157,28 @@ def take_output(
     After its columns are EVENT_TIME and PHASE, for a following operator, and with ``marks`` there
     are rows for marks of the watermark.
     """
+    return _taken(results, *_read_one(tag, schema, marks=marks), uid)
+
+
+def _taken(results: DataFrame, reader: Reader, made: StructType, uid: str) -> MappedFrame:
+    """The outputs that are read, in these columns, out of results."""
+    return MappedFrame(results.select("phase", "tag", "payload")).map(unpacker(reader, uid), made)
+
+
+def _read_one(tag: str, schema: StructType, *, marks: bool) -> tuple[Reader, StructType]:
+    """The reader of an output, and the columns that it gives."""
     columns, made = _output_columns(schema, marks=marks)
-    return MappedFrame(results.select("phase", "tag", "payload")).map(
-        unpacker(tag, arrow_schema(columns), uid, marks=marks), made
-    )
+    return OutputReader(tag, arrow_schema(columns), marks=marks), made
+
+
+def _read_all(
+    outputs: Mapping[str, tuple[str, StructType]], *, marks: bool
+) -> tuple[Reader, StructType]:
+    """The reader of outputs, a tag and a schema by column, and the columns that it gives."""
+    structs = StructType([StructField(name, schema) for name, (_, schema) in outputs.items()])
+    columns, made = _output_columns(structs, marks=marks)
+    schemas = {tag: arrow_schema(schema) for tag, schema in outputs.values()}
+    return AllOutputsReader(schemas, arrow_schema(columns), marks=marks), made
 
 
 def _output_columns(schema: StructType, *, marks: bool) -> tuple[StructType, StructType]:
@@ -192,9 +211,20 @@ class OperatorResults:
 
     def output(self, tag: str, schema: StructType) -> MappedFrame:
         """One of the outputs, as `take_output` gives it."""
-        return take_output(self.frame, tag, schema, self.uid, marks=self._marked)
+        return self._mapped(*_read_one(tag, schema, marks=self._marked))
 
-    def all_outputs(self) -> DataFrame:
+    def outputs(self, outputs: Mapping[str, tuple[str, StructType]]) -> MappedFrame:
+        """Several outputs of one run, a tag and a schema by column.
+
+        Each is a struct in its column, which is null in rows of others; then as `output`.
+        """
+        return self._mapped(*_read_all(outputs, marks=self._marked))
+
+    def _mapped(self, reader: Reader, made: StructType) -> MappedFrame:
+        """The outputs that are read, in these columns."""
+        return _taken(self.frame, reader, made, self.uid)
+
+    def all_results(self) -> DataFrame:
         """All of them, for `take_output`."""
         return self.frame
 
@@ -221,14 +251,13 @@ class VersionedResults(OperatorResults):
         super().__init__(packed, plan.uid, name, None, marked=True)
         self._plan = plan
 
-    def output(self, tag: str, schema: StructType) -> MappedFrame:
-        """One of the outputs, as `take_output` gives it, with marks."""
-        columns, made = _output_columns(schema, marks=True)
+    def _mapped(self, reader: Reader, made: StructType) -> MappedFrame:
+        """The outputs that are read, in these columns."""
         counts = Counts()
-        run = output_runner(self._plan, tag, arrow_schema(columns), counts)
+        run = output_runner(self._plan, reader, counts)
         return ObservedFrame(self.frame, run, made, self.name, self._plan.max_parallelism, counts)
 
-    def all_outputs(self) -> DataFrame:
+    def all_results(self) -> DataFrame:
         """All of them, for `take_output`."""
         results = MappedFrame(self.frame).map(version_runner(self._plan), results_schema()).frame
         return results.observe(self.name, *sums_of_counts(self._plan.max_parallelism))
@@ -243,14 +272,13 @@ class RealTimeResults(OperatorResults):
         context = context_of(packed.sparkSession)
         self._counts = None if context is None else context.accumulator({}, SumOfCounts())
 
-    def output(self, tag: str, schema: StructType) -> MappedFrame:
-        """One of the outputs, as `take_output` gives it, with marks."""
-        columns, made = _output_columns(schema, marks=True)
+    def _mapped(self, reader: Reader, made: StructType) -> MappedFrame:
+        """The outputs that are read, in these columns."""
         count = None if self._counts is None else self._counts.add
-        run = real_time_runner(self._plan, tag, arrow_schema(columns), count)
+        run = real_time_runner(self._plan, reader, count)
         return MappedFrame(self.frame).map(run, made)
 
-    def all_outputs(self) -> DataFrame:
+    def all_results(self) -> DataFrame:
         """UnsupportedOperationError: a batch of this mode is minutes long."""
         raise UnsupportedOperationError(NO_FOREACH_BATCH)
 

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from flinkish.common.errors import UnsupportedOperationError
+from flinkish.common.names import in_backticks
 from flinkish.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 from flinkish.spark.channels import Channel
 from flinkish.spark.elements import ElementReader
@@ -160,7 +161,7 @@ class StreamRows:
 
     def in_columns(self) -> DataFrame:
         """The elements as they lie in columns, whatever their type."""
-        return self.without_marks().select(*self.columns)
+        return self.without_marks().select(*map(in_backticks, self.columns))
 
     def without_marks(self) -> DataFrame:
         """All columns of the rows that are elements."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import or_
 from typing import Any, overload
 
 from pyspark.sql import Column, DataFrame, Observation
@@ -36,6 +38,7 @@ from flinkish.spark.real_time_settings import (
 from flinkish.spark.schemas import (
     key_columns,
     key_type_name,
+    names_of_outputs,
     output_schema,
     session_time_zone,
 )
@@ -198,8 +201,8 @@ class TaskResults:
     """The outputs of a task with side outputs.
 
     Spark runs every query, and every action on a batch DataFrame, on its own: two of them run the
-    operator twice.  For several outputs of one run there is ``foreach_batch`` on a stream, and
-    ``persist`` on a batch.
+    operator twice.  For several outputs of one run there is ``all_outputs``, ``foreach_batch`` on a
+    stream, and ``persist`` on a batch.
     """
 
     def __init__(
@@ -244,6 +247,21 @@ class TaskResults:
         """A side output; IllegalArgumentError for a tag that the task was not told of."""
         return _select(self._frame, self._column(output_tag))
 
+    def all_outputs(self, *side_outputs: OutputTag) -> DataFrame:
+        """The main output and these side outputs as one DataFrame, all from one run.
+
+        Each is a struct in a column: ``main``, and one by the id of each tag.  Each row is of one
+        output, and null in the columns of the others.
+
+        IllegalArgumentError for two outputs of one name, and for a tag that the task was not told
+        of.
+        """
+        columns = [MAIN_COLUMN, *map(self._column, side_outputs)]
+        names = names_of_outputs(side_outputs)
+        return self._frame.where(_any_held(columns)).select(
+            *(F.col(column).alias(name) for column, name in zip(columns, names, strict=True))
+        )
+
     def persist(self) -> TaskResults:
         """Keep the results of a batch DataFrame, so that one run serves all outputs."""
         self._frame = self._frame.persist()
@@ -285,6 +303,11 @@ class TaskResults:
                 + did_you_mean(tag.tag_id, (each.tag_id for each in self._tags))
             )
         return self._tags[tag]
+
+
+def _any_held(columns: Sequence[str]) -> Column:
+    """Whether a row is of one of these outputs."""
+    return reduce(or_, (F.col(column).isNotNull() for column in columns))
 
 
 def _select(frame: DataFrame, column: str) -> DataFrame:

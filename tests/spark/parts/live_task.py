@@ -14,6 +14,7 @@ from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.functions import KeyedProcessFunction
 from flinkish.spark.channels import NUMBER_BITS, Channel, Mark
 from flinkish.spark.keyed.marks import mark_payload
+from flinkish.spark.keyed.output_rows import OutputReader, Reader
 from flinkish.spark.keyed.packing import packed_rows
 from flinkish.spark.keyed.placement import slot_of
 from flinkish.spark.keyed.plan import MAIN, MARK, PHASE, OperatorPlan
@@ -82,14 +83,22 @@ def padded(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([*columns, pads], [*batch.schema.names, PAD])
 
 
+MAIN_OUTPUT = OutputReader(MAIN, OUT, marks=True)
+
+
 class Live:
     """A task of an operator, whose input comes as the test says."""
 
-    def __init__(self, made: OperatorPlan, tag: int = 10) -> None:
+    def __init__(
+        self,
+        made: OperatorPlan,
+        tag: int = 10,
+        reader: Reader | None = None,
+    ) -> None:
         self._plan = made
         self._tag = tag
         self._queue: SimpleQueue[Any] = SimpleQueue()
-        self._output = real_time_runner(made, MAIN, OUT)(iter(self._queue.get, None))
+        self._output = real_time_runner(made, reader or MAIN_OUTPUT)(iter(self._queue.get, None))
         self._rows: list[tuple[Any, ...]] = []
 
     def send(self, *sent: Mark | pa.RecordBatch) -> None:
@@ -114,6 +123,11 @@ class Live:
                 for row in next(self._output).to_pylist()
             ]
         return [self._rows.pop(0)]
+
+    def batches(self) -> list[dict[str, Any]]:
+        """All rows that come out until the end of the input."""
+        self._queue.put(None)
+        return [row for batch in self._output for row in batch.to_pylist()]
 
     def end(self) -> list[tuple[Any, ...]]:
         """The rest, after the input has ended."""

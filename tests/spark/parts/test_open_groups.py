@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from flinkish.common import Types
 from flinkish.common.errors import IllegalStateError, SchemaMismatchError
+from flinkish.common.output_tag import OutputTag
 from flinkish.functions import KeyedProcessFunction
 from flinkish.spark.channels import Channel
-from flinkish.spark.keyed.plan import OperatorPlan
+from flinkish.spark.keyed.output_rows import AllOutputsReader
+from flinkish.spark.keyed.plan import EVENT_TIME, MAIN, MARK, PHASE, OperatorPlan
 from flinkish.state import ValueStateDescriptor
 from flinkish.time import assign_to_key_group
 from tests.spark.fake_spark import plan
@@ -103,3 +106,46 @@ def test_a_row_of_another_partition_is_refused(tmp_path: Path, place: Callable[.
     with pytest.raises(IllegalStateError, match="another partition than its own, which is 0 of 2"):
         task.end()
     assert not list((tmp_path / "flinkish").rglob("*.state"))
+
+
+EVEN = OutputTag("even", Types.ROW_NAMED(["n"], [Types.LONG()]))
+COLUMNS = pa.schema([("main", pa.struct(list(OUT))), ("even", pa.struct([("n", pa.int64())]))])
+
+
+class Even(KeyedProcessFunction):
+    """Puts even numbers aside; a text, where a number was declared, of 8."""
+
+    def process_element(self, value: Any, context: Any) -> Iterator[Any]:
+        yield value.key, "row", value.n
+        if value.n % 2 == 0:
+            yield EVEN, ("many" if value.n == 8 else value.n,)
+
+
+def all_outputs() -> AllOutputsReader:
+    schemas = {MAIN: OUT, "even": pa.schema([("n", pa.int64())])}
+    return AllOutputsReader(schemas, COLUMNS, marks=True)
+
+
+def test_several_outputs_come_from_one_run(tmp_path: Path, place: Callable[..., None]) -> None:
+    """Each row is of one output, or a mark, which is of none."""
+    place(0, None)
+    task = Live(one_task(Even(), tmp_path), reader=all_outputs())
+    task.send(hello(0), rows(("a", 1, 5), ("b", 2, 6), ("a", 4, 7)), mark(0, 7))
+    found = task.batches()
+    assert sorted(row["main"]["n"] for row in found if row["main"]) == [1, 2, 4]
+    even = [(row["even"]["n"], row[EVENT_TIME], row[PHASE]) for row in found if row["even"]]
+    assert sorted(even) == [(2, 6, 1), (4, 7, 1)]
+    (marked,) = [row for row in found if not (row["main"] or row["even"])]
+    assert (marked[EVENT_TIME], marked[PHASE]) == (6, MARK)
+
+
+def test_a_side_output_that_does_not_fit(tmp_path: Path, place: Callable[..., None]) -> None:
+    place(0, None)
+    task = Live(one_task(Even(), tmp_path), reader=all_outputs())
+    task.send(hello(0), rows(("a", 1, 5), ("b", 8, 6)))
+    with pytest.raises(SchemaMismatchError, match="side output 'even'") as caught:
+        task.batches()
+    notes = "\n".join(caught.value.__notes__)
+    assert "event time 6 " in notes
+    assert "raised in operator 'operator' (Even)" in notes
+    assert "key group" not in notes, "values of several key groups were taken together"

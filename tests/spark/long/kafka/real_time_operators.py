@@ -42,7 +42,7 @@ FIRST, SECOND = "first", "second"  # topics of numbers
 HALF = "half"  # a topic of numbers, all in one partition
 KEYED = ("chained", "side", "function", "both", "rules", "windows", "columns", "idle")
 PLAIN = ("mapped", "called", "task")
-QUERIES = (*KEYED, *PLAIN)
+QUERIES = (*KEYED, *PLAIN, "all")
 IDLE = MONOTONOUS.with_idleness(Duration.of_seconds(2))
 
 
@@ -163,7 +163,12 @@ def queries(spark: SparkSession, settings: dict[str, str]) -> dict[str, DataFram
         "columns": windows.aggregate([Count(), Sum("n")]),
         "idle": half.process(Spans(), schema=OUT),
     }
-    return plain | {name: found[name].to_df() for name in KEYED}
+    keyed_results = {name: found[name].to_df() for name in KEYED if name in found}
+    return (
+        plain
+        | keyed_results
+        | {"all": keyed().process(Counted(), schema=OUT, **options).all_outputs(ODD)}
+    )
 
 
 def main(settings: dict[str, str]) -> None:

@@ -43,7 +43,7 @@ def found(
     send(kafka, HALF, numbers(0, NUMBERS), partition=1)
     closed = len(windows())
     wanted = {"chained": NUMBERS, "side": NUMBERS // 2, "both": 2 * NUMBERS, "rules": 3 * NUMBERS}
-    wanted |= dict.fromkeys(("function", *PLAIN), NUMBERS)
+    wanted |= dict.fromkeys(("function", *PLAIN), NUMBERS) | {"all": NUMBERS + NUMBERS // 2}
     wanted |= {"windows": closed, "columns": closed, "idle": closed}
     log = folder / "log"
     with started(PROGRAM, settings(kafka, folder), log, environment) as running:
@@ -91,6 +91,18 @@ def test_keys_that_a_function_gives(found: dict[str, list[Any]]) -> None:
 def test_a_side_output(found: dict[str, list[Any]]) -> None:
     rows = {(row["key"], row["n"]) for row in found["side"]}
     assert rows == {(f"k{n % KEYS}", n) for n in range(1, NUMBERS, 2)}
+
+
+def test_all_outputs_of_one_run(found: dict[str, list[Any]]) -> None:
+    """Spark's to_json leaves out what is null."""
+    assert Counter(tuple(row) for row in found["all"]) == {
+        ("main",): NUMBERS,
+        ("odd",): NUMBERS // 2,
+    }
+    rows = {(row["odd"]["key"], row["odd"]["n"]) for row in found["all"] if "odd" in row}
+    assert rows == {(f"k{n % KEYS}", n) for n in range(1, NUMBERS, 2)}
+    counts = sorted(row["main"]["b"] for row in found["all"] if "main" in row)
+    assert counts == sorted(n for n in range(1, EACH + 1) for _ in range(KEYS))
 
 
 def test_two_inputs(found: dict[str, list[Any]]) -> None:

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import flinkish.spark as fs
-from flinkish.common import OutputTag
+from flinkish.common import Duration, OutputTag, WatermarkStrategy
 from flinkish.common.errors import IllegalStateError, UnsupportedOperationError
 from flinkish.datastream import AsyncDataStream
 from flinkish.spark import DataStream, ProcessedStream
@@ -49,10 +49,16 @@ def test_outputs_of_one_run(endless: DataFrame) -> None:
         called.foreach_batch(lambda batch, rows: None)
 
 
-def test_united_sources(endless: DataFrame) -> None:
-    united = timed(endless).union(timed(endless))
-    with pytest.raises(UnsupportedOperationError, match="as one source"):
-        silence(united)
+def test_united_streams_that_cannot_be_told_apart(endless: DataFrame) -> None:
+    second = timed(endless).key_by("key").process(Silence(), schema=OUT, uid="second")
+    outputs = silence(timed(endless)).union(second)
+    with pytest.raises(UnsupportedOperationError, match="not the outputs of keyed operators"):
+        silence(outputs)
+    idle = WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of_seconds(1))
+    other = DataStream(endless).assign_timestamps_and_watermarks(idle, column="ts")
+    with pytest.raises(UnsupportedOperationError, match="the same with_idleness, or none"):
+        silence(timed(endless).union(other))
+    assert silence(other.union(other)).to_df().isStreaming
 
 
 def test_two_inputs_of_which_one_is_an_output(endless: DataFrame) -> None:

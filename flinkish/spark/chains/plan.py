@@ -29,8 +29,9 @@ class ChainPlan:
     ``output``: of the main output, or of the side output ``tag`` of the last step.  ``stamped``
     says which column is event time.  If ``marked``, marks of the watermark pass; with
     ``makes_marks`` each task makes one of the highest event time that it saw of a channel, which a
-    filter may hide from operators after it; ``channelled`` rows and marks say which it is.  What is
-    ``dealt`` has the column SLOT, which the function of the last step says (see `dealt`).
+    filter may hide from operators after it, at the end of its input or, if ``prompt``, after each
+    batch of it; ``channelled`` rows and marks say which it is.  What is ``dealt`` has the
+    column SLOT, which the function of the last step says (see `dealt`).
     ``job`` is what the operators of a program share.
     """
 
@@ -44,6 +45,7 @@ class ChainPlan:
     stamped: Stamped | None = None
     marked: bool = False
     makes_marks: bool = False
+    prompt: bool = False
     channelled: bool = False
     dealt: bool = False
     job: JobScope = field(default_factory=JobScope)

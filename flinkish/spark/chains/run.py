@@ -44,7 +44,10 @@ def chain_function(plan: ChainPlan) -> MapBatches:
         with ChainRun(plan) as opened:
             for batch in batches:
                 yield from opened.process(batch)
-            yield from opened.finish()
+                if plan.prompt:
+                    yield from opened.marks()
+            if not plan.prompt:
+                yield from opened.marks()
         if plan.job.count is not None:
             plan.job.count(opened.counts())
 
@@ -139,8 +142,8 @@ class ChainRun:
             self._piece = outputs_of(encoded)
             yield self._stamped(encoded, places)
 
-    def finish(self) -> Batches:
-        """The marks that the task is to make."""
+    def marks(self) -> Batches:
+        """The marks that the task is to make, as of the rows that it has had."""
         if not self._highest:
             return
         times = pa.array(self._highest.values(), pa.int64())

@@ -54,6 +54,8 @@ _PER_MS: dict[type[DataType], int] = {TimestampType: 1000, LongType: 1}
 
 def can_travel(plan: OperatorPlan, rows: MappedFrame) -> bool:
     """Whether nothing before the operator needs Python."""
+    if plan.channelled:  # a row of several sources, or a mark, says of which it is
+        return False
     if rows.function is not None or context_of(rows.base.sparkSession) is None:
         return False
     if not plan.strategy.shares_payloads or not plan.key_columns:

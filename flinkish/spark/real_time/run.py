@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -135,6 +136,7 @@ class _Task:
         self._progress.channels = [{}, {}]
         self._heard: set[int] = set()
         self._marks: list[Mark] = []
+        self._channels: dict[int, int] = {}  # of sources that were united, by task
         self._expected = plan.upstream or source_tasks(batch)
         self._inputs = [one.channels if one.timed else () for one in plan.inputs]
         idle = [one.idle_ms for channels in self._inputs for one in channels]
@@ -229,8 +231,27 @@ class _Task:
         self._heard.update(mark.channel >> NUMBER_BITS for mark in marks)
         self._marks += marks
         if len(self._heard) >= self._expected:
+            if self._plan.channelled:
+                self._find_channels()
             self._progress.move(self._inputs, self._marks, now)
             self._marks.clear()
+
+    def _find_channels(self) -> None:
+        """Have each task in the channel of its source, in the first one until it has rows.
+
+        A task reads one source, and knows which as soon as it has rows.
+        """
+        known, seen = self._channels, self._progress.channels[0]
+        for mark in self._marks:
+            task, number = divmod(mark.channel, 1 << NUMBER_BITS)
+            if mark.active and known.get(task) != number:
+                known[task] = number
+                seen.pop(task << NUMBER_BITS, None)
+        self._marks = [
+            replace(mark, channel=task << NUMBER_BITS | known.get(task, 0))
+            for mark in self._marks
+            for task in (mark.channel >> NUMBER_BITS,)
+        ]
 
     def _is_due(self, key_group: int, now: int) -> bool:
         timer = self._due_heads[key_group].timer

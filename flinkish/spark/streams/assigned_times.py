@@ -22,6 +22,7 @@ from flinkish.spark.elements import ElementReader
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, PHASE
 from flinkish.spark.mapped_frame import Batches, MapBatches, MappedFrame
 from flinkish.spark.pickling import check_picklable
+from flinkish.spark.real_time.prompt import in_time
 from flinkish.spark.schemas import column_name, event_time_column
 from flinkish.spark.streams.rows import StreamRows
 
@@ -66,21 +67,25 @@ def with_event_time(
     mapped = MappedFrame(rows.without_marks()) if rows.marked else rows.mapped
     if channelled:
         hashed = F.xxhash64(F.col(str(partition)))
-        mapped = MappedFrame(mapped.frame.withColumn(CHANNEL, F.shiftleft(hashed, NUMBER_BITS)))
+        mapped = MappedFrame(
+            in_time(mapped).frame.withColumn(CHANNEL, F.shiftleft(hashed, NUMBER_BITS))
+        )
     if assigner is not None:
         check_picklable(assigner, "the timestamp assigner")
         kept = [*rows.schema, *([StructField(CHANNEL, LongType())] if channelled else [])]
         names = [one.name for one in kept]
         if known is not None:
-            mapped = MappedFrame(mapped.frame.withColumn(_KNOWN, known))
+            mapped = MappedFrame(in_time(mapped).frame.withColumn(_KNOWN, known))
         assign = _with_timestamps(assigner, names, rows.reader(), name)
         mapped = mapped.map(assign, StructType([*kept, StructField(EVENT_TIME, TimestampType())]))
         column = EVENT_TIME
     elif column is None:
         assert known is not None
-        mapped = MappedFrame(mapped.frame.withColumn(EVENT_TIME, F.timestamp_millis(known)))
+        mapped = MappedFrame(
+            in_time(mapped).frame.withColumn(EVENT_TIME, F.timestamp_millis(known))
+        )
         column = EVENT_TIME
-    frame = mapped.frame
+    frame = in_time(mapped).frame
     column = event_time_column(frame, column)
     if bound is not None and frame.isStreaming:
         frame = frame.withWatermark(column, f"{bound} milliseconds")

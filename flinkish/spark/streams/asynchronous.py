@@ -125,7 +125,7 @@ def _wait(
     name = stream._uid or f"{name_of(function)}-{rows.operators}.{number}"
     output = Output.of(output_type, f"the output schema of {name_of(function)!r}")
     frame = call_rows(
-        rows.mapped.frame if through else rows.without_marks(),
+        rows.frame if through else rows.without_marks(),
         make,
         name,
         output.kind or output.schema,

@@ -31,6 +31,7 @@ from flinkish.spark.internals import arrow_schema
 from flinkish.spark.keyed.plan import EVENT_TIME, PHASE
 from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.pickling import check_picklable
+from flinkish.spark.real_time_settings import is_real_time
 from flinkish.spark.schemas import session_time_zone
 from flinkish.spark.streams.rows import Output, StreamRows
 from flinkish.spark.streams.united import united
@@ -106,7 +107,7 @@ class ElementWise:
         """The elements in the tasks that the function of a step deals them to."""
         source, steps = (self._rows, ()) if self._chain is None else self._chain
         rows = _chained(source, (*steps, step), self._rows.output, dealt=True)
-        frame = rows.mapped.frame.repartition(partitions, SLOT).drop(SLOT)
+        frame = rows.frame.repartition(partitions, SLOT).drop(SLOT)
         return _stream(replace(rows, mapped=MappedFrame(frame)))
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
@@ -186,6 +187,7 @@ def _chained(
         stamped=stamped,
         marked=source.marked,
         makes_marks=source.channelled or (from_source and moves),
+        prompt=source.within is None and source.streaming and is_real_time(source.spark),
         channelled=source.channelled,
         dealt=dealt,
         job=job,

@@ -147,10 +147,7 @@ def plan_settings(
             "the calls before union, or leave StateSettings(backend='versioned') out"
         )
     if real_time and rows.channelled:
-        raise UnsupportedOperationError(
-            "in real-time mode the watermarks of united streams are not told apart: read their "
-            "topics as one source, as in option('subscribe', 'orders,payments')"
-        )
+        _check_united(rows)
     name = options.uid or f"{kind}-{rows.operators + 1}"
     spark = rows.spark
     if within is None and rows.streaming and spark.conf.get(SHUFFLE_PARTITIONS, None) is None:
@@ -195,6 +192,21 @@ def plan_settings(
     return name, settings
 
 
+def _check_united(rows: StreamRows) -> None:
+    """UnsupportedOperationError for streams whose tasks real-time mode cannot tell apart."""
+    if rows.chained:
+        raise UnsupportedOperationError(
+            "in real-time mode sources are united, and not the outputs of keyed operators: the "
+            "tasks after these could not know how many come before them; write the outputs to one "
+            "topic, and read it in a second query"
+        )
+    if len({channel.idle_ms for channel in rows.channels}) > 1:
+        raise UnsupportedOperationError(
+            "in real-time mode a partition without rows could be of any of the united sources: "
+            "give all of them the same with_idleness, or none"
+        )
+
+
 def output_settings(
     declared: StructType | str | TypeInformation | Output | None, name: str
 ) -> tuple[Output, dict[str, Any]]:
@@ -229,7 +241,7 @@ def merged_plans(several: Sequence[StreamRows]) -> dict[str, OperatorPlan]:
                 f"this query would run operator {min(twice)!r} twice, as Spark does for each use "
                 "of a stream, and both would write its version files: "
                 "leave StateSettings(backend='versioned') out, or take the outputs of one run with "
-                "foreach_batch"
+                "all_outputs or foreach_batch"
             )
         seen |= rows.plans.keys()
     return _by_name([rows.plans for rows in several])

@@ -139,7 +139,7 @@ class StreamRows:
         """
         if not (self.marked and self.chained):
             return self.mapped
-        frame = self.mapped.frame.withColumn(_TASK, F.spark_partition_id())
+        frame = self.frame.withColumn(_TASK, F.spark_partition_id())
         return MappedFrame(frame.repartition(_TASK).drop(_TASK))
 
     def to_df(self) -> DataFrame:
@@ -165,8 +165,12 @@ class StreamRows:
 
     def without_marks(self) -> DataFrame:
         """All columns of the rows that are elements."""
-        frame = in_time(self.mapped).frame
-        return frame.where(F.col(PHASE) != MARK) if self.marked else frame
+        return self.frame.where(F.col(PHASE) != MARK) if self.marked else self.frame
+
+    @property
+    def frame(self) -> DataFrame:
+        """All rows and marks; those that a function makes come as they are made."""
+        return in_time(self.mapped).frame
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,7 @@ class _Form:
 
     def of(self, rows: StreamRows, number: int) -> DataFrame:
         """Rows by these names, with time, phase and channel; ``number`` is that of the first."""
-        frame = rows.mapped.frame
+        frame = rows.frame
         named = zip(rows.columns, self.names, strict=True)
         columns = [F.col(own).alias(name) for own, name in named]
         if self.timed or self.chained:

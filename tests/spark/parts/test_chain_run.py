@@ -183,6 +183,18 @@ def test_a_task_marks_the_highest_time_of_what_a_filter_drops() -> None:
     assert run(plan, numbers(first_ms=1)) == []
 
 
+def test_in_real_time_it_marks_after_each_batch() -> None:
+    """Its input ends after minutes, and time is to pass before."""
+    drop = step("filter", lambda n: n < 3)
+    plan = chain(drop, stamped=TIMED, makes_marks=True, prompt=True)
+    batches = [numbers(1, 9, first_ms=10), numbers(9, first_ms=30), numbers(9, first_ms=20)]
+    found = [
+        [(row["value"], row[EVENT_TIME].timestamp()) for row in batch.to_pylist()]
+        for batch in chain_function(plan)(iter(batches))
+    ]
+    assert found == [[(1, 0.01)], [(None, 0.011)], [(None, 0.03)], [(None, 0.03)]]
+
+
 class Watched(MapFunction):
     """Says when it is opened, called and closed."""
 

@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 import flinkish.spark as fs
 from flinkish.common import Duration, Types, WatermarkStrategy
 from flinkish.common.output_tag import OutputTag
+from flinkish.common.watermark_strategy import TimestampAssigner
 from flinkish.functions import (
     KeyedBroadcastProcessFunction,
     KeyedCoProcessFunction,
@@ -40,7 +41,8 @@ LIMITS = MapStateDescriptor("limits", Types.STRING(), Types.LONG())
 OUT = "key string, a bigint, b bigint"
 FIRST, SECOND = "first", "second"  # topics of numbers
 HALF = "half"  # a topic of numbers, all in one partition
-KEYED = ("chained", "side", "function", "both", "rules", "windows", "columns", "idle")
+WINDOWS = ("windows", "columns", "idle", "filtered", "assigned", "united")
+KEYED = ("chained", "side", "function", "both", "rules", *WINDOWS)
 PLAIN = ("mapped", "called", "task")
 QUERIES = (*KEYED, *PLAIN, "all")
 IDLE = MONOTONOUS.with_idleness(Duration.of_seconds(2))
@@ -132,6 +134,20 @@ def numbers(
     return fs.DataStream(rows).assign_timestamps_and_watermarks(strategy, column="at")
 
 
+class AtOfRow(TimestampAssigner):
+    """The time of a number."""
+
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        return int(value["n"]) * STEP_MS
+
+
+def assigned(spark: SparkSession, settings: dict[str, str], topic: str) -> Any:
+    """A topic as a stream whose event time a function gives."""
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(AtOfRow())
+    rows = fs.DataStream(records(spark, settings, topic))
+    return rows.assign_timestamps_and_watermarks(strategy)
+
+
 def queries(spark: SparkSession, settings: dict[str, str]) -> dict[str, DataFrame]:
     """The results of each kind of operator."""
 
@@ -146,6 +162,13 @@ def queries(spark: SparkSession, settings: dict[str, str]) -> dict[str, DataFram
     rules = numbers(spark, settings, SECOND).broadcast(LIMITS)
     spans = TumblingEventTimeWindows.of(WINDOW_MS)
     windows = keyed().window(spans, **options)
+
+    def spans_of(stream: Any) -> Any:
+        return stream.key_by("key").window(spans, **options).process(Spans(), schema=OUT)
+
+    def everything(topic: str) -> Any:
+        return numbers(spark, settings, topic).filter(lambda row: True)
+
     half = numbers(spark, settings, HALF, IDLE).key_by("key").window(spans, **options)
     rows = records(spark, settings, FIRST)
     plain = {
@@ -162,6 +185,9 @@ def queries(spark: SparkSession, settings: dict[str, str]) -> dict[str, DataFram
         "windows": windows.process(Spans(), schema=OUT),
         "columns": windows.aggregate([Count(), Sum("n")]),
         "idle": half.process(Spans(), schema=OUT),
+        "filtered": spans_of(everything(FIRST)),
+        "assigned": spans_of(assigned(spark, settings, FIRST)),
+        "united": spans_of(numbers(spark, settings, FIRST).union(everything(SECOND))),
     }
     keyed_results = {name: found[name].to_df() for name in KEYED if name in found}
     return (
@@ -172,7 +198,7 @@ def queries(spark: SparkSession, settings: dict[str, str]) -> dict[str, DataFram
 
 
 def main(settings: dict[str, str]) -> None:
-    spark = fs.configure(session(settings, cores=48), real_time=True)
+    spark = fs.configure(session(settings, cores=80), real_time=True)
     for name, rows in queries(spark, settings).items():
         value = F.to_json(F.struct("*")).alias("value")
         writer = kafka(rows.select(value).writeStream, settings).option("topic", name)

@@ -20,6 +20,7 @@ from tests.spark.long.kafka.real_time_operators import (
     QUERIES,
     SECOND,
     WINDOW_MS,
+    WINDOWS,
 )
 from tests.spark.long.kafka.running import KEYS, LONGEST_S, numbers, send, settings, started, values
 from tests.waiting import until
@@ -44,7 +45,7 @@ def found(
     closed = len(windows())
     wanted = {"chained": NUMBERS, "side": NUMBERS // 2, "both": 2 * NUMBERS, "rules": 3 * NUMBERS}
     wanted |= dict.fromkeys(("function", *PLAIN), NUMBERS) | {"all": NUMBERS + NUMBERS // 2}
-    wanted |= {"windows": closed, "columns": closed, "idle": closed}
+    wanted |= dict.fromkeys(WINDOWS, closed)
     log = folder / "log"
     with started(PROGRAM, settings(kafka, folder), log, environment) as running:
 
@@ -120,11 +121,16 @@ def test_rules_reach_every_key(found: dict[str, list[Any]]) -> None:
     assert rows == {(f"k{n % KEYS}", n) for n in range(NUMBERS)}
 
 
-def test_windows_by_rows(found: dict[str, list[Any]]) -> None:
-    rows = {(row["key"], row["a"]): row["b"] for row in found["windows"]}
+@pytest.mark.parametrize(
+    ("name", "times"),
+    [("windows", 1), ("filtered", 1), ("assigned", 1), ("united", 2)],
+)
+def test_windows_by_rows(found: dict[str, list[Any]], name: str, times: int) -> None:
+    """After a function, with times of a function, and of two sources."""
+    rows = {(row["key"], row["a"]): row["b"] for row in found[name]}
     closed = windows()
     assert {window: rows.get(window) for window in closed} == {
-        window: len(ns) for window, ns in closed.items()
+        window: len(ns) * times for window, ns in closed.items()
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from typing import TypeAlias
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from flinkish._core.operators.key_group_tables import KeyGroupTables
 from flinkish._core.operators.keyed_process import KeyedProcess
+from flinkish.common.errors import IllegalStateError
 from flinkish.common.notes import add_note, shortened, spell_out_notes
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
@@ -72,9 +74,11 @@ class RunOutputs:
         where = f"raised in {self._where}"
         if ends and self.open_tables is not None:
             _, key_group, row = ends[0]
-            self.open_tables.use(key_group)
-            key = shortened(self.open_tables.table.key_of(row))
-            where += f", key group {key_group}, for the key {key}, or before it"
+            where += f", key group {key_group}"
+            with suppress(ValueError, IllegalStateError):  # no key may have been current at the end
+                self.open_tables.use(key_group)
+                key = shortened(self.open_tables.table.key_of(row))
+                where += f", for the key {key}, or before it"
         add_note(error, where)
         spell_out_notes(error)
 

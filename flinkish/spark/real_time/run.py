@@ -231,7 +231,7 @@ class _Task:
         self._heard.update(mark.channel >> NUMBER_BITS for mark in marks)
         self._marks += marks
         if len(self._heard) >= self._expected:
-            if self._plan.channelled:
+            if any(one.channelled for one in self._plan.inputs):
                 self._find_channels()
             self._progress.move(self._inputs, self._marks, now)
             self._marks.clear()
@@ -241,17 +241,13 @@ class _Task:
 
         A task reads one source, and knows which as soon as it has rows.
         """
-        known, seen = self._channels, self._progress.channels[0]
+        known = self._channels
         for mark in self._marks:
             task, number = divmod(mark.channel, 1 << NUMBER_BITS)
-            if mark.active and known.get(task) != number:
+            if mark.active and task not in known:
                 known[task] = number
-                seen.pop(task << NUMBER_BITS, None)
-        self._marks = [
-            replace(mark, channel=task << NUMBER_BITS | known.get(task, 0))
-            for mark in self._marks
-            for task in (mark.channel >> NUMBER_BITS,)
-        ]
+                self._progress.channels[mark.number - 1].pop(task << NUMBER_BITS, None)
+        self._marks = [_in_channel(mark, known) for mark in self._marks]
 
     def _is_due(self, key_group: int, now: int) -> bool:
         timer = self._due_heads[key_group].timer
@@ -294,6 +290,12 @@ class _Task:
             self._groups.abandon()
         if self._run is not None:
             self._run.end_after(error)
+
+
+def _in_channel(mark: Mark, known: dict[int, int]) -> Mark:
+    """A mark of a task in the channel that is known of it."""
+    task = mark.channel >> NUMBER_BITS
+    return replace(mark, channel=task << NUMBER_BITS | known.get(task, 0))
 
 
 def _now() -> int:

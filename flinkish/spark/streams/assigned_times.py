@@ -63,7 +63,8 @@ def with_event_time(
         partition = column_name(rows.in_columns(), partition)
     partition = partition or rows.partition
     moves = bound is not None and rows.streaming and not rows.is_whole
-    channelled = partition is not None and moves
+    # In real-time mode each partition of a topic is a task, and each task a channel.
+    channelled = partition is not None and moves and not rows.real_time
     mapped = MappedFrame(rows.without_marks()) if rows.marked else rows.mapped
     if channelled:
         hashed = F.xxhash64(F.col(str(partition)))

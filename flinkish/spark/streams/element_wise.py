@@ -31,7 +31,6 @@ from flinkish.spark.internals import arrow_schema
 from flinkish.spark.keyed.plan import EVENT_TIME, PHASE
 from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.pickling import check_picklable
-from flinkish.spark.real_time_settings import is_real_time
 from flinkish.spark.schemas import session_time_zone
 from flinkish.spark.streams.rows import Output, StreamRows
 from flinkish.spark.streams.united import united
@@ -187,7 +186,7 @@ def _chained(
         stamped=stamped,
         marked=source.marked,
         makes_marks=source.channelled or (from_source and moves),
-        prompt=source.within is None and source.streaming and is_real_time(source.spark),
+        prompt=source.real_time,
         channelled=source.channelled,
         dealt=dealt,
         job=job,

@@ -23,7 +23,6 @@ from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.control_plane.attached import handle_of
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.keyed.plan import OperatorPlan, StateSettings
-from flinkish.spark.real_time_settings import is_real_time
 from flinkish.spark.schemas import session_time_zone
 from flinkish.spark.streams.rows import SHUFFLE_PARTITIONS, KeyedRows, Output, StreamRows
 from flinkish.time.key_groups import UPPER_BOUND_MAX_PARALLELISM
@@ -130,7 +129,7 @@ def plan_settings(
         )
     state = options.state or StateSettings()
     within = rows.within
-    real_time = within is None and rows.streaming and is_real_time(rows.spark)
+    real_time = rows.real_time
     if within is not None or real_time:
         state = replace(state, backend="versioned")
     bounded = within is not None and within.bounded

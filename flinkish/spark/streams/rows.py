@@ -19,6 +19,7 @@ from flinkish.spark.keyed.plan import MARK, PHASE, OperatorPlan
 from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.passes import JobScope, Pass
 from flinkish.spark.real_time.prompt import in_time
+from flinkish.spark.real_time_settings import is_real_time
 from flinkish.spark.schemas import output_schema, session_time_zone
 from flinkish.spark.streams.chosen_keys import ChosenKeys
 
@@ -90,6 +91,11 @@ class StreamRows:
     def streaming(self) -> bool:
         """Whether it is of a streaming DataFrame, or part of a program in streaming mode."""
         return self.within is not None or self.mapped.base.isStreaming
+
+    @property
+    def real_time(self) -> bool:
+        """Whether operators on it run in real-time mode; programs have micro-batches."""
+        return self.within is None and self.streaming and is_real_time(self.spark)
 
     @property
     def is_whole(self) -> bool:

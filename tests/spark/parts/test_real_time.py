@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,7 @@ from flinkish.common.errors import (
     IncompatibleStateError,
     UnsupportedOperationError,
 )
-from flinkish.spark.channels import Channel
+from flinkish.spark.channels import NUMBER_BITS, Channel, Mark
 from flinkish.spark.keyed.marks import read_mark
 from flinkish.spark.keyed.packing import pack_table
 from flinkish.spark.keyed.placement import group_at
@@ -92,6 +93,22 @@ def test_timers_fire_without_input(tmp_path: Path, place: Callable[..., None]) -
     assert task.next() == [("a", "timer", 0)], "nothing more has come"
     task.send(rows(("a", 1, 6)))
     assert task.next() == [("a", "row", 2)]
+    assert task.end() == []
+
+
+def test_tasks_of_united_sources(tmp_path: Path, place: Callable[..., None]) -> None:
+    """A task knows with its first row of which source it is; until then it holds time back."""
+    place(0, None)
+    channels = (Channel(0), Channel(10))
+    task = Live(operator(tmp_path, channels=channels, channelled=True, processing_time=False))
+    of_second = Mark(1500, 1, 2 << NUMBER_BITS | 1)
+    task.send(hello(0), hello(1), rows(("a", 1, 5)), of_second)
+    assert task.next() == [("a", "row", 1)]
+    task.send(mark(0, 2000))
+    assert task.next() == [("a", "timer", 1005)]
+    assert task.next() == [("mark", 1489)], "the second source trails by 10 ms"
+    task.send(hello(1), replace(of_second, time=3000))
+    assert task.next() == [("mark", 1999)]
     assert task.end() == []
 
 

@@ -118,6 +118,7 @@ def records(spark: SparkSession, settings: dict[str, str], topic: str) -> DataFr
         .select(
             F.col("key").cast("string").alias("key"),
             F.col("value").cast("string").cast("bigint").alias("n"),
+            "partition",
         )
         .withColumn("at", F.timestamp_millis(F.col("n") * STEP_MS))
     )
@@ -131,7 +132,8 @@ def numbers(
 ) -> Any:
     """A topic as a stream with event time."""
     rows = records(spark, settings, topic)
-    return fs.DataStream(rows).assign_timestamps_and_watermarks(strategy, column="at")
+    stream = fs.DataStream(rows)
+    return stream.assign_timestamps_and_watermarks(strategy, column="at", partition="partition")
 
 
 class AtOfRow(TimestampAssigner):

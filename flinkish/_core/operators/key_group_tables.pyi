@@ -12,7 +12,7 @@ from flinkish._core.state.table import StateTable
 
 @disjoint_base
 class OpenTable:
-    """What a key group holds while another one is at hand."""
+    """The contents of a key group while another one is at hand."""
 
 @disjoint_base
 class KeyGroupTables:

@@ -1,4 +1,4 @@
-"""What the function of a run gave: taken from its engine, encoded or to be encoded with others'."""
+"""Outputs of a run, taken from its engine: encoded, or to be encoded with those of others."""
 
 from __future__ import annotations
 

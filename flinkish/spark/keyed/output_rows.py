@@ -76,7 +76,7 @@ class OutputReader:
         return mark_row(given, self._schema) if self._marks and tag == MARK_TAG else None
 
     def name(self, uid: str) -> str:
-        """What it reads of an operator, for Spark's plans."""
+        """The outputs that it reads of an operator, for Spark's plans."""
         return " ".join(filter(None, ("output", self._tag, "of", uid)))
 
 
@@ -110,7 +110,7 @@ class AllOutputsReader:
         return found
 
     def name(self, uid: str) -> str:
-        """What it reads of an operator, for Spark's plans."""
+        """The outputs that it reads of an operator, for Spark's plans."""
         return f"outputs of {uid}"
 
 

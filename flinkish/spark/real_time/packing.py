@@ -67,7 +67,7 @@ class _PackTask:
                 )
                 self._sequence += 1
         for mark in self._maker.marks():
-            # A source is not idle while it has rows, whatever their times, if a filter drops them, too.
+            # A source is not idle while it has rows, also late ones and those that a filter drops.
             if self._said.get(mark.channel) != mark or (self._plan.may_idle and table.num_rows):
                 self._said[mark.channel] = mark
                 packed += self._to_all(self._mark(mark))

@@ -6,7 +6,7 @@ import numpy as np
 
 from flinkish._core.operators.keyed_process cimport KeyedProcess
 from flinkish._core.state.key_reader cimport KeyReader
-from flinkish._core.state.table cimport StateTable
+from flinkish._core.state.table cimport NOWHERE, StateTable
 from flinkish._core.timers.timers cimport Timer, Timers, timers_peek
 
 cdef int64_t NEVER = 0x7FFFFFFFFFFFFFFF
@@ -23,13 +23,16 @@ cdef class KeyGroupTables:
     Threading: that of the table.
     """
 
-    def __init__(self, StateTable table not None, *, bint served):
-        self.table = table
+    def __cinit__(self, *args, **kwargs):
+        self.table = NOWHERE
         self.at_hand = NONE
         self.event = self.processing = NEVER
-        self.served = served
         self.open = {}
         self.ends = []
+
+    def __init__(self, StateTable table not None, *, bint served):
+        self.table = table
+        self.served = served
 
     def use(self, int key_group):
         """Have a key group at hand; of a new one `table` is closed, for the caller to map."""

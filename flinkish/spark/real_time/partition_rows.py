@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from flinkish._core.state.key_reader import KeyReader
 from flinkish._core.values.codec import pack_groups, unpack_payload
-from flinkish.operators.key_columns import key_reader
 from flinkish.spark.batches import joined
-from flinkish.spark.keyed.packed_columns import element_times
+from flinkish.spark.keyed.packed_columns import element_keys, element_times
 from flinkish.spark.keyed.packing import NULL_KEY_GROUP, keyed_batch
-from flinkish.spark.keyed.plan import KEY, OperatorPlan
+from flinkish.spark.keyed.plan import OperatorPlan
 
 __all__ = ["PartitionRows", "in_group_order", "pack_partitions"]
 
@@ -48,24 +48,19 @@ def in_group_order(groups: np.ndarray, times: np.ndarray | None) -> np.ndarray:
 class PartitionRows:
     """Rows, at least one, as they are handed over.
 
-    They have their encoded ``keys``, unless a column has the keys, their event times (ms) and their
-    key groups (int32).
+    They have their keys, their event times (ms) and their key groups (int32).
     """
 
     def __init__(
         self,
         plan: OperatorPlan,
         rows: pa.RecordBatch,
-        keys: pa.Array | None,
+        keys: KeyReader,
         times: np.ndarray | None,
         groups: np.ndarray,
     ) -> None:
         self._reader = plan.elements(rows)
-        self.keys = (
-            key_reader(rows.column(plan.key_column))
-            if keys is None
-            else key_reader(keys, packed=True)
-        )
+        self.keys = keys
         self.times = times
         self.groups = groups
 
@@ -80,8 +75,7 @@ class PartitionRows:
         if (order[1:] < order[:-1]).any():
             rows, groups = rows.take(pa.array(order)), groups[order]
             times = None if times is None else times[order]
-        keys = rows.column(KEY) if plan.key_column is None else None
-        return cls(plan, rows, keys, times, groups)
+        return cls(plan, rows, element_keys(rows, plan.key_column), times, groups)
 
     def __len__(self) -> int:
         return len(self.groups)

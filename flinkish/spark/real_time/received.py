@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from flinkish._core.values.codec import unpack_payload
 from flinkish.common.timestamps import MIN_TIMESTAMP
+from flinkish.operators.key_columns import key_reader
 from flinkish.spark.batches import joined
 from flinkish.spark.channels import NUMBER_BITS, Mark
 from flinkish.spark.keyed.marks import read_mark
@@ -69,7 +70,9 @@ def _rows(plan: OperatorPlan, batch: pa.RecordBatch) -> Received:
         order = in_group_order(groups, at if plan.timestamp_order else None)
         (batch, keys), groups = _taken(batch, keys, order), groups[order]
         at = None if at is None else at[order]
-    found.rows = PartitionRows(plan, batch, keys, at, groups)
+    column = batch.column(plan.key_column) if keys is None else keys
+    reader = key_reader(column, packed=keys is not None)
+    found.rows = PartitionRows(plan, batch, reader, at, groups)
     return found
 
 

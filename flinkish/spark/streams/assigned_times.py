@@ -68,23 +68,19 @@ def with_event_time(
     mapped = MappedFrame(rows.without_marks()) if rows.marked else rows.mapped
     if channelled:
         hashed = F.xxhash64(F.col(str(partition)))
-        mapped = MappedFrame(
-            in_time(mapped).frame.withColumn(CHANNEL, F.shiftleft(hashed, NUMBER_BITS))
-        )
+        mapped = _with_column(mapped, CHANNEL, F.shiftleft(hashed, NUMBER_BITS))
     if assigner is not None:
         check_picklable(assigner, "the timestamp assigner")
         kept = [*rows.schema, *([StructField(CHANNEL, LongType())] if channelled else [])]
         names = [one.name for one in kept]
         if known is not None:
-            mapped = MappedFrame(in_time(mapped).frame.withColumn(_KNOWN, known))
+            mapped = _with_column(mapped, _KNOWN, known)
         assign = _with_timestamps(assigner, names, rows.reader(), name)
         mapped = mapped.map(assign, StructType([*kept, StructField(EVENT_TIME, TimestampType())]))
         column = EVENT_TIME
     elif column is None:
         assert known is not None
-        mapped = MappedFrame(
-            in_time(mapped).frame.withColumn(EVENT_TIME, F.timestamp_millis(known))
-        )
+        mapped = _with_column(mapped, EVENT_TIME, F.timestamp_millis(known))
         column = EVENT_TIME
     frame = in_time(mapped).frame
     column = event_time_column(frame, column)
@@ -105,6 +101,11 @@ def with_event_time(
         marked=False,
         source_times=False,
     )
+
+
+def _with_column(rows: MappedFrame, name: str, column: Column) -> MappedFrame:
+    """The same rows with one more column."""
+    return MappedFrame(in_time(rows).frame.withColumn(name, column))
 
 
 def _known_times(rows: StreamRows) -> Column:

@@ -27,7 +27,7 @@ from flinkish.common.timestamps import MAX_TIMESTAMP
 from flinkish.spark.channels import NUMBER_BITS, Mark
 from flinkish.spark.internals import input_is_whole
 from flinkish.spark.keyed.checkpoint_settings import check_settings
-from flinkish.spark.keyed.group_state import Head, read_head
+from flinkish.spark.keyed.group_state import read_head
 from flinkish.spark.keyed.marks import MARK_TAG, mark_payload
 from flinkish.spark.keyed.operator_run import OperatorRun
 from flinkish.spark.keyed.output_rows import Reader
@@ -142,23 +142,23 @@ class _Task:
         idle = [one.idle_ms for channels in self._inputs for one in channels]
         self._idle_ms = min((one for one in idle if one is not None), default=None)
         check_settings(plan, state.use(SETTINGS_GROUP))
-        self._due_heads = self._heads_with_timers()
+        self._closed = self._timers_of_closed_groups()
+        self._next_closed = min(self._closed.values(), default=_NEVER)
 
-    def _heads_with_timers(self) -> dict[int, Head]:
-        """The heads of key groups that are not open, and have timers."""
+    def _timers_of_closed_groups(self) -> dict[int, int]:
+        """When a timer of key groups that are not open is due, as their heads count it."""
         found = {}
         for key_group in [group for group in self._state.groups if group >= 0]:
             head = read_head(self._plan, self._state.use(key_group), key_group)
             if head is not None and head.timer is not None:
-                found[key_group] = head
+                found[key_group] = head.timer
         return found
 
     def wait_ms(self) -> int | None:
         """How long the task may wait for mail: until a timer is due, or a channel may be idle."""
         due = _NEVER if self._groups is None else self._groups.next_wake_up
         if self._plan.processing_time:
-            timers = (head.timer for head in self._due_heads.values())
-            due = min(due, min((one for one in timers if one is not None), default=_NEVER))
+            due = min(due, self._next_closed)
         waits = [] if due == _NEVER else [max(due - _now(), 0)]
         if self._idle_ms is not None:
             waits.append(self._idle_ms // 2 + 1)
@@ -193,10 +193,10 @@ class _Task:
     def _called(self, found: Received, now: int) -> Iterator[Result]:
         """Hand rows to the function."""
         groups = self._open_groups(now)
-        if self._due_heads:
+        if self._closed:
             own = () if found.rows is None else found.rows.groups.tolist()
             for key_group in {*own, *found.payloads}:
-                self._due_heads.pop(key_group, None)
+                self._closed.pop(key_group, None)
         if found.rows is not None:
             yield from groups.process(found.rows)
         for key_group, payloads in found.payloads.items():
@@ -204,7 +204,7 @@ class _Task:
 
     def _fired(self, now: int) -> Iterator[Result]:
         """Fire what is due, in key groups that are not open yet, too."""
-        due = [one for one in self._due_heads if self._is_due(one, now)]
+        due = self._closed_and_due(now)
         if not due and self._groups is None:
             return
         yield from self._explained(self._fired_in(due, now))
@@ -213,7 +213,6 @@ class _Task:
         """Open those key groups, then fire."""
         groups = self._open_groups(now)
         for key_group in due:
-            del self._due_heads[key_group]
             groups.open(key_group)
         yield from groups.fire()
 
@@ -249,11 +248,17 @@ class _Task:
                 self._progress.channels[mark.number - 1].pop(task << NUMBER_BITS, None)
         self._marks = [_in_channel(mark, known) for mark in self._marks]
 
-    def _is_due(self, key_group: int, now: int) -> bool:
-        timer = self._due_heads[key_group].timer
-        assert timer is not None
-        # The timer counts on Spark's event time, which is one more than the watermark.
-        return timer <= (now if self._plan.processing_time else self._progress.watermark + 1)
+    def _closed_and_due(self, now: int) -> list[int]:
+        """The key groups that are to be opened for their timers, which are forgotten here."""
+        # Heads count on Spark's event time, which is one more than the watermark.
+        until = now if self._plan.processing_time else self._progress.watermark + 1
+        if self._next_closed > until:
+            return []
+        due = [key_group for key_group, timer in self._closed.items() if timer <= until]
+        for key_group in due:
+            del self._closed[key_group]
+        self._next_closed = min(self._closed.values(), default=_NEVER)
+        return due
 
     def _open_groups(self, now: int) -> OpenGroups:
         """The open key groups, with their clocks set.

@@ -27,6 +27,7 @@ from flinkish.spark.real_time.outputs import Gathered
 from flinkish.spark.real_time.packing import _PackTask
 from flinkish.spark.real_time.partition_rows import pack_partitions
 from flinkish.spark.real_time.partitioned import HIGHEST, TASK
+from flinkish.spark.real_time.received import TASKS
 from flinkish.spark.real_time.run import BATCH_TIME, _Task
 from flinkish.spark.versions.batch import Batch
 from flinkish.spark.versions.directory import VersionDirectory
@@ -36,6 +37,7 @@ from flinkish.state import ValueStateDescriptor
 SCHEMA = pa.schema([("key", pa.string()), ("n", pa.int64()), ("ts", pa.timestamp("us", "UTC"))])
 OUT = pa.schema([("key", pa.string()), ("n", pa.int64())])
 TIME = 10  # of the batch
+ONE_TASK = 1 << 32  # rows of the first of one task
 KEYS = 1000
 
 
@@ -79,7 +81,6 @@ class RealTimeTurn:
             channels=(Channel(0),),
             streaming=True,
             real_time=True,
-            upstream=1,
             definition="d" * 32,
         )
         batch = Batch(str(root), "run", 0, TIME, None, 0, 0, 100)
@@ -94,7 +95,7 @@ class RealTimeTurn:
         list(self._task.handle([self._packed]))
         self._travelled = self._sent(
             self._rows.to_batches()[0]
-            .append_column(TASK, pa.array([0] * rows, pa.int32()))
+            .append_column(TASK, pa.array([ONE_TASK] * rows, pa.int64()))
             .append_column(HIGHEST, pa.array([0] * rows, pa.int64()))
         )
         list(self._task.handle([self._travelled]))
@@ -108,6 +109,8 @@ class RealTimeTurn:
         """Rows as they come to a worker."""
         times = pa.array([TIME] * rows.num_rows, pa.int64())
         stamped = rows.append_column(BATCH_TIME, times)
+        if "slot" in rows.schema.names:
+            stamped = stamped.append_column(TASKS, pa.array([1] * rows.num_rows, pa.int32()))
         return stamped.append_column(PAD, pa.nulls(rows.num_rows, pa.binary()))
 
     def time_pack(self, groups: int, rows: int) -> None:

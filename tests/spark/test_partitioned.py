@@ -18,7 +18,7 @@ from flinkish.spark.keyed.packing import NULL_KEY_GROUP, keys_of
 from flinkish.spark.keyed.plan import OperatorPlan
 from flinkish.spark.keyed.strategies import ByColumns
 from flinkish.spark.mapped_frame import Batches, MappedFrame
-from flinkish.spark.real_time.partitioned import HIGHEST, TASK, can_travel, partitioned
+from flinkish.spark.real_time.partitioned import HIGHEST, TASK, can_travel, partitioned, task_of
 from tests.spark.fake_spark import plan as fake_plan
 from tests.spark.parts.live_task import Counts
 
@@ -122,17 +122,19 @@ def test_every_partition_knows_how_far_each_task_has_come(spark: SparkSession, k
     ]
     for batch in placed(plan, frame).values():
         told: dict[int, list[int | None]] = defaultdict(list)
-        tasks, times = batch.column(TASK).to_pylist(), batch.column(HIGHEST).to_pylist()
-        for task, time in zip(tasks, times, strict=True):
-            told[task if task >= 0 else -1 - task].append(time)
+        numbers, times = batch.column(TASK).to_pylist(), batch.column(HIGHEST).to_pylist()
+        for number, time in zip(numbers, times, strict=True):
+            task, tasks = task_of(number)
+            told[task].append(time)
+            assert tasks == 2
         assert {task: all_[0] for task, all_ in told.items()} == {0: None, 1: None}
         for task, known in told.items():
             after = [one for one in known if one is not None]
             assert after == sorted(after), "a task's time does not fall"
             assert after[-1] == highest[task]
-        own = zip(batch.column("n").to_pylist(), tasks, times, strict=True)
-        for n, task, time in own:
-            if task >= 0 and n % 11:
+        own = zip(batch.column("n").to_pylist(), numbers, times, strict=True)
+        for n, number, time in own:
+            if number >= 0 and n % 11:
                 assert time is not None
                 assert time >= (n * 7) % 401 - 200, "a row's own time counts with it"
 
@@ -161,6 +163,7 @@ def test_what_needs_python_does_not_travel(spark: SparkSession) -> None:
     rows = MappedFrame(frame)
     assert can_travel(plan_of(frame, ("k",)), rows)
     others = [
+        plan_of(frame, ("k",), marked=True),
         plan_of(frame, ("d",)),
         plan_of(frame, ("k", "d")),
         plan_of(frame, ("k",), event_time="at"),

@@ -51,9 +51,8 @@ def test_outputs_of_one_run(endless: DataFrame) -> None:
 
 def test_united_streams_that_cannot_be_told_apart(endless: DataFrame) -> None:
     second = timed(endless).key_by("key").process(Silence(), schema=OUT, uid="second")
-    outputs = silence(timed(endless)).union(second)
-    with pytest.raises(UnsupportedOperationError, match="not the outputs of keyed operators"):
-        silence(outputs)
+    with pytest.raises(UnsupportedOperationError, match="outputs of two keyed operators"):
+        silence(timed(endless)).union(second)
     idle = WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of_seconds(1))
     other = DataStream(endless).assign_timestamps_and_watermarks(idle, column="ts")
     with pytest.raises(UnsupportedOperationError, match="the same with_idleness, or none"):
@@ -61,13 +60,14 @@ def test_united_streams_that_cannot_be_told_apart(endless: DataFrame) -> None:
     assert silence(other.union(other)).to_df().isStreaming
 
 
-def test_two_inputs_of_which_one_is_an_output(endless: DataFrame) -> None:
-    first = silence(timed(endless)).key_by("key")
-    second = timed(endless).key_by("key")
-    for left, right in ((first, second), (second, first)):
-        joined: Any = left.interval_join(right).between(-1000, 1000)
-        with pytest.raises(UnsupportedOperationError, match="both inputs of an operator are"):
-            joined.process(Match(), schema=OUT)
+def test_two_inputs_that_are_outputs(endless: DataFrame) -> None:
+    first, second = (
+        timed(endless).key_by("key").process(Silence(), schema=OUT, uid=uid).key_by("key")
+        for uid in ("first", "second")
+    )
+    joined: Any = first.interval_join(second).between(-1000, 1000)
+    with pytest.raises(UnsupportedOperationError, match="reads the output of one"):
+        joined.process(Match(), schema=OUT)
 
 
 def test_calls_in_streams_with_event_time(endless: DataFrame) -> None:

@@ -99,7 +99,11 @@ class TwoInputs:
     def packed(
         self, plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None
     ) -> DataFrame:
-        """The rows of both as payloads of key groups, each with the number of its input."""
+        """The rows of both as payloads of key groups, each with the number of its input.
+
+        In real-time mode Spark finds the shuffle of an operator that made the rows of an input by
+        the number of the task, so this one is the first part of the union.
+        """
         from flinkish.spark.keyed.two_inputs import pack_rows_of_input
 
         assert plan.second is not None
@@ -109,6 +113,8 @@ class TwoInputs:
             frame.map(_packer(one, pack_rows_of_input(one, number), number), PACKED_SCHEMA).frame
             for number, (frame, one) in enumerate(((rows, plan), (second, plan.second)), 1)
         )
+        if plan.real_time and plan.second.chained:
+            first, other = other, first
         return first.union(other)
 
     def run_batch(

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pyspark.sql import Column
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, DateType, StringType, StructField, TimestampType
 
 from flinkish.common.names import in_backticks
+from flinkish.spark.internals import column_in_jvm
 
-__all__ = ["as_before", "plain", "source"]
+__all__ = ["as_before", "plain", "source", "stage_tasks"]
 
 
 def source() -> str:
-    """The classes PromptRows and PartitionedRows."""
+    """The classes PromptRows, PartitionedRows and StageTasks."""
     return Path(__file__).with_name("rows.java").read_text()
+
+
+def stage_tasks(spark: SparkSession) -> Column:
+    """How many tasks the stage has that a row is in; for a classic session."""
+    return column_in_jvm(spark, source(), "flinkish.realtime.StageTasks")
 
 
 def plain(field: StructField) -> Column:

@@ -32,15 +32,16 @@ from flinkish.spark.real_time.java import as_before, plain, source
 from flinkish.spark.real_time_settings import buffer_timeout_ms
 from flinkish.spark.session import context_of
 
-__all__ = ["HIGHEST", "TASK", "can_travel", "partitioned"]
+__all__ = ["HIGHEST", "TASK", "can_travel", "partitioned", "task_of"]
 
-# The columns with the number of the task before the operator, -1 less that number in a mark, and
-# the highest event time (ms) of its rows so far, null before the first.
+# The columns with the task before the operator and how many there are (`task_of`), and with the
+# highest event time (ms) of its rows so far, null before the first.
 TASK = "__flinkish_task"
 HIGHEST = "__flinkish_highest"
 
 _PARTITION = "__flinkish_partition"
 _CLASS = "flinkish.realtime.PartitionedRows"
+_BITS = 32  # of the task, below the number of tasks
 
 # Types of which Java's hash is Flink's.
 _KEYS = (
@@ -52,9 +53,15 @@ _KEYS = (
 _PER_MS: dict[type[DataType], int] = {TimestampType: 1000, LongType: 1}
 
 
+def task_of(number: int) -> tuple[int, int]:
+    """The task that a row or a mark comes from, and of how many, out of the column TASK."""
+    task = number if number >= 0 else -1 - number
+    return task & (1 << _BITS) - 1, task >> _BITS
+
+
 def can_travel(plan: OperatorPlan, rows: MappedFrame) -> bool:
     """Whether nothing before the operator needs Python."""
-    if plan.channelled:  # a row of several sources, or a mark, says of which it is
+    if plan.channelled or plan.marked:  # a row says of which source it is, or is a mark
         return False
     if rows.function is not None or context_of(rows.base.sparkSession) is None:
         return False
@@ -94,8 +101,8 @@ def partitioned(plan: OperatorPlan, rows: DataFrame) -> DataFrame:
         buffer_timeout_ms(spark) * 1_000_000,
     )
     made = [StructField(one.name, one.dataType) for one in columns.schema]
-    made += [StructField(name, IntegerType()) for name in (_PARTITION, TASK)]
-    made.append(StructField(HIGHEST, LongType()))
+    made.append(StructField(_PARTITION, IntegerType()))
+    made += [StructField(name, LongType()) for name in (TASK, HIGHEST)]
     found = map_in_jvm(columns, StructType(made), source(), _CLASS, arguments)
     dealt = found.repartitionById(plan.partitions, F.col(_PARTITION))
     return dealt.select(*map(as_before, fields), TASK, HIGHEST)

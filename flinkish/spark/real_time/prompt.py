@@ -20,7 +20,7 @@ from flinkish.spark.real_time.java import as_before, plain, source
 from flinkish.spark.real_time_settings import MAX_BATCH_BYTES, buffer_timeout_ms, is_real_time
 from flinkish.spark.session import context_of
 
-__all__ = ["as_they_come", "from_source", "in_time"]
+__all__ = ["as_they_come", "in_time", "padded"]
 
 _CLASS = "flinkish.realtime.PromptRows"
 
@@ -30,15 +30,17 @@ def as_they_come(frame: DataFrame) -> DataFrame:
     if context_of(frame.sparkSession) is None:
         return frame.withColumn(PAD, F.explode(F.array(F.lit(None).cast("binary"), F.lit(b""))))
     fields = frame.schema.fields
-    padded = frame.select(*map(plain, fields), F.lit(None).cast("binary").alias(PAD))
-    columns = [StructField(one.name, one.dataType, nullable=True) for one in padded.schema.fields]
+    rows = frame.select(*map(plain, fields), F.lit(None).cast("binary").alias(PAD))
+    columns = [StructField(one.name, one.dataType, nullable=True) for one in rows.schema.fields]
     given = (len(columns), MAX_BATCH_BYTES, buffer_timeout_ms(frame.sparkSession) * 1_000_000)
-    rows = map_in_jvm(padded, StructType(columns), source(), _CLASS, given)
+    rows = map_in_jvm(rows, StructType(columns), source(), _CLASS, given)
     return rows.select(*map(as_before, fields), PAD)
 
 
-def from_source(rows: MappedFrame) -> MappedFrame:
-    """The rows of a source, which go to Python as they come."""
+def padded(rows: MappedFrame) -> MappedFrame:
+    """Rows that Spark has, which go to Python as they come, if they do not yet."""
+    if PAD in rows.base.columns:
+        return rows
     made = rows.made if rows.function is not None else rows.base.schema
     return MappedFrame(as_they_come(rows.base), without_pads(rows.function), made)
 
@@ -48,4 +50,4 @@ def in_time(rows: MappedFrame) -> MappedFrame:
     base = rows.base
     if rows.function is None or not base.isStreaming or not is_real_time(base.sparkSession):
         return rows
-    return rows if PAD in base.columns else from_source(rows)
+    return padded(rows)

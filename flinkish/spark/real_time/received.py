@@ -24,21 +24,28 @@ from flinkish.spark.keyed.packing import (
 from flinkish.spark.keyed.placement import group_at
 from flinkish.spark.keyed.plan import MARK, OperatorPlan
 from flinkish.spark.real_time.partition_rows import PartitionRows, in_group_order
-from flinkish.spark.real_time.partitioned import HIGHEST, TASK
+from flinkish.spark.real_time.partitioned import HIGHEST, TASK, task_of
 
-__all__ = ["Received", "received"]
+__all__ = ["TASKS", "Received", "received"]
+
+# The column of packed rows that says how many tasks the stage has that they were packed in.
+TASKS = "__flinkish_tasks"
 
 _FEW = 64  # rows
 
 
 @dataclass
 class Received:
-    """Rows of several key groups or payloads by key group, rows without a key, and marks."""
+    """Rows of several key groups or payloads by key group, rows without a key, and marks.
+
+    They come from so many ``tasks``; None if they do not say.
+    """
 
     rows: PartitionRows | None = None
     payloads: dict[int, list[bytes]] = field(default_factory=dict)
     lost: list[pa.RecordBatch] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
+    tasks: int | None = None
 
 
 def received(plan: OperatorPlan, batches: list[pa.RecordBatch]) -> Received:
@@ -51,13 +58,14 @@ def received(plan: OperatorPlan, batches: list[pa.RecordBatch]) -> Received:
 
 
 def _rows(plan: OperatorPlan, batch: pa.RecordBatch) -> Received:
-    tasks, highest = batch.column(TASK).to_numpy(), batch.column(HIGHEST)
-    last = {task: row for row, task in enumerate(tasks.tolist())}
+    numbers, highest = batch.column(TASK).to_numpy(), batch.column(HIGHEST)
+    last = {number: row for row, number in enumerate(numbers.tolist())}
     # The times of a task do not fall.
-    found = Received(marks=[_mark(task, highest[row].as_py()) for task, row in last.items()])
+    found = Received(tasks=task_of(int(numbers[0]))[1])
+    found.marks = [_mark(task_of(one)[0], highest[row].as_py()) for one, row in last.items()]
     keys, groups = keys_of(plan, batch)
     if groups.min() < 0:  # rows without a key, and marks, which have none
-        if len(without := np.flatnonzero((tasks >= 0) & (groups < 0))):
+        if len(without := np.flatnonzero((numbers >= 0) & (groups < 0))):
             lost = packed_columns(plan, *_taken(batch, keys, without))
             found.lost.append(lost_rows(plan, lost, np.ones(len(without), np.bool_)))
         order = np.flatnonzero(groups >= 0)
@@ -87,7 +95,7 @@ def _taken(
 
 
 def _mark(task: int, time: int | None) -> Mark:
-    channel = (task if task >= 0 else -1 - task) + 1 << NUMBER_BITS
+    channel = task + 1 << NUMBER_BITS
     return Mark(MIN_TIMESTAMP if time is None else time, 1, channel, active=time is not None)
 
 
@@ -95,6 +103,7 @@ def _payloads(plan: OperatorPlan, batches: list[pa.RecordBatch]) -> Received:
     found = Received()
     payloads: dict[int, list[bytes]] = defaultdict(list)
     for batch in batches:
+        found.tasks = batch.column(TASKS)[0].as_py()
         columns = [batch.column(name).to_pylist() for name in ("slot", "phase", "payload")]
         for slot, phase, payload in zip(*columns, strict=True):
             if phase == MARK:

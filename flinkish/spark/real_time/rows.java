@@ -21,8 +21,13 @@ import java.util.concurrent.TimeUnit;
 import org.apache.spark.TaskContext;
 import org.apache.spark.TaskContext$;
 import org.apache.spark.api.java.function.MapPartitionsFunction;
+import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.api.java.UDF0;
+import org.apache.spark.sql.expressions.UserDefinedFunction;
+import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.util.TaskCompletionListener;
 import org.apache.spark.util.UninterruptibleThread;
@@ -83,13 +88,25 @@ final class Padded extends Passing {
     }
 }
 
+/** How many tasks the stage of a row has: what Python's TaskContext does not say. */
+public final class StageTasks implements UDF0 {
+    public Object call() {
+        return Integer.valueOf(TaskContext.get().numPartitions());
+    }
+
+    public Column column() {
+        UserDefinedFunction function = functions.udf((UDF0) this, DataTypes.IntegerType);
+        return function.asNondeterministic().apply(new Column[0]);
+    }
+}
+
 /**
  * Rows with the number of the partition of their key group, and marks of the event time among them.
  *
  * `flinkish.spark.real_time.packing` does this where the key or the time needs Python.  Three columns
  * are added: the partition, the task, and the highest event time (ms) that its rows have had so far,
- * null before the first.  A partition that has got no row since that time gets a mark: only these
- * columns, and -1 - task for the task.
+ * null before the first.  The upper 32 bits of the task say how many there are.  A partition that has
+ * got no row since that time gets a mark: only these columns, and -1 less the task.
  */
 public final class PartitionedRows implements MapPartitionsFunction {
     private final int columns;
@@ -177,7 +194,8 @@ final class Partitioned extends Passing {
     private static final int PATIENCE = 2;
 
     private final PartitionedRows plan;
-    private final int task = TaskContext.getPartitionId();
+    private final Long task;
+    private final Long markedTask;
     private final long[] told;        // the highest time that each partition knows
     private final int[] heard;        // for how many more calls of `after` a row of late will do
     private long highest = Long.MIN_VALUE;
@@ -185,12 +203,16 @@ final class Partitioned extends Passing {
     Partitioned(Iterator rows, PartitionedRows plan) {
         super(rows, plan.timeoutNanos(), true);
         this.plan = plan;
+        task = Long.valueOf(
+            (long) TaskContext.get().numPartitions() << 32 | TaskContext.getPartitionId()
+        );
+        markedTask = Long.valueOf(-1 - task.longValue());
         told = new long[plan.partitions()];
         heard = new int[plan.partitions()];
     }
 
     void begin(ArrayDeque next) {
-        for (int one = 0; one < told.length; one++) next.add(told(null, one, -1 - task));
+        for (int one = 0; one < told.length; one++) next.add(told(null, one));
     }
 
     Object passed(Row row) {
@@ -198,7 +220,7 @@ final class Partitioned extends Passing {
         if (time != null) highest = Math.max(highest, time.longValue());
         int partition = plan.partitionOf(row);
         heard[partition] = PATIENCE;
-        return told(row, partition, task);
+        return told(row, partition);
     }
 
     /** One that got a row of late may soon get the next one, so its mark can wait. */
@@ -210,19 +232,19 @@ final class Partitioned extends Passing {
                 heard[one]--;
                 owes |= owed;
             } else if (owed || (plan.mayIdle() && highest > Long.MIN_VALUE)) {
-                next.add(told(null, one, -1 - task));
+                next.add(told(null, one));
             }
         }
         return owes;
     }
 
-    private Object told(Row row, int partition, int task) {
+    private Object told(Row row, int partition) {
         told[partition] = highest;
         int columns = plan.columns();
         Object[] values = new Object[columns + 3];
         for (int at = 0; row != null && at < columns; at++) values[at] = row.get(at);
         values[columns] = Integer.valueOf(partition);
-        values[columns + 1] = Integer.valueOf(task);
+        values[columns + 1] = row == null ? markedTask : task;
         values[columns + 2] = highest == Long.MIN_VALUE ? null : Long.valueOf(highest);
         return RowFactory.create(values);
     }

@@ -17,13 +17,14 @@ Invariants:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import pyarrow as pa
 
-from flinkish.common.errors import IllegalStateError, UnsupportedOperationError
-from flinkish.common.timestamps import MAX_TIMESTAMP
+from flinkish.common.errors import IllegalStateError
+from flinkish.common.timestamps import MAX_TIMESTAMP, MIN_TIMESTAMP
 from flinkish.spark.channels import NUMBER_BITS, Mark
 from flinkish.spark.internals import input_is_whole
 from flinkish.spark.keyed.checkpoint_settings import check_settings
@@ -65,11 +66,6 @@ _UNSEEN = (
     "cut short, so its state could be that of a part: run the query with "
     "trigger(processingTime=...) and StateSettings(backend='store')"
 )
-_UNITED = (
-    "the tasks of operator {0!r} are numbered after those of another part of the query (this is "
-    "number {1}, from 0, and it has {2} partitions), and its state is found by that number: write "
-    "the parts of the union in queries of their own"
-)
 
 
 def real_time_runner(plan: OperatorPlan, reader: Reader, count: Count | None = None) -> MapBatches:
@@ -84,12 +80,10 @@ def real_time_runner(plan: OperatorPlan, reader: Reader, count: Count | None = N
         found = arrivals.take()
         if not found:
             raise IllegalStateError(_GIVEN_UP.format(plan.uid))
-        time_of_batch = rows_of(found[0]).column(BATCH_TIME)[0].as_py()
-        batch = current_batch(plan.state.checkpoint, time_of_batch)
         partitions = plan.partitions
         assert partitions is not None
-        if batch.partition >= partitions:
-            raise UnsupportedOperationError(_UNITED.format(plan.uid, batch.partition, partitions))
+        time_of_batch = rows_of(found[0]).column(BATCH_TIME)[0].as_py()
+        batch = current_batch(plan.state.checkpoint, time_of_batch)
         directory = VersionDirectory(batch.checkpoint, plan.uid)
         state = load(directory, batch, partitions, plan.defined_ms, plan.uid, plan.definition[:8])
         task = _Task(plan, batch, state, Gathered(reader))
@@ -127,7 +121,7 @@ class _Task:
         gathered: Gathered,
     ) -> None:
         self._plan = plan
-        self._partition = batch.partition
+        self._batch = batch
         self._state = state
         self._gathered = gathered
         self._run: OperatorRun | None = None
@@ -137,7 +131,8 @@ class _Task:
         self._heard: set[int] = set()
         self._marks: list[Mark] = []
         self._channels: dict[int, int] = {}  # of sources that were united, by task
-        self._expected = plan.upstream or source_tasks(batch)
+        self._expected: int | None = None
+        self._said = Mark(MIN_TIMESTAMP)  # in this batch
         self._inputs = [one.channels if one.timed else () for one in plan.inputs]
         idle = [one.idle_ms for channels in self._inputs for one in channels]
         self._idle_ms = min((one for one in idle if one is not None), default=None)
@@ -177,17 +172,17 @@ class _Task:
     def _results(self, found: Received) -> Iterator[Result]:
         now = _now()
         progress = self._progress
-        before = (progress.watermark, progress.is_idle)
         if found.lost:
             yield from self._opened_run().route_null_keys(found.lost)
         # Time may have passed since the last turn.
         yield from self._fired(now)
         if found.rows is not None or found.payloads:
             yield from self._explained(self._called(found, now))
-        self._move(found.marks, now)
+        moved = self._move(found, now)
         yield from self._fired(now)
-        if (progress.watermark, progress.is_idle) != before:
-            said = Mark(None if progress.is_idle else progress.watermark)
+        said = Mark(None if progress.is_idle else progress.watermark)
+        if moved and said != self._said:
+            self._said = said
             yield Result(SETTINGS_GROUP, MARK, MARK_TAG, mark=mark_payload(said))
 
     def _called(self, found: Received, now: int) -> Iterator[Result]:
@@ -225,15 +220,22 @@ class _Task:
                 self._groups.explain(error)
             raise
 
-    def _move(self, marks: list[Mark], now: int) -> None:
-        """Move the watermark (T3)."""
-        self._heard.update(mark.channel >> NUMBER_BITS for mark in marks)
-        self._marks += marks
-        if len(self._heard) >= self._expected:
-            if any(one.channelled for one in self._plan.inputs):
-                self._find_channels()
-            self._progress.move(self._inputs, self._marks, now)
-            self._marks.clear()
+    def _move(self, found: Received, now: int) -> bool:
+        """Move the watermark (T3); whether every task has been heard, so that it may have moved."""
+        self._heard.update(mark.channel >> NUMBER_BITS for mark in found.marks)
+        self._marks += found.marks
+        if self._expected is None:
+            if not found.marks or not self._plan.has_watermark:
+                return False
+            self._expected = found.tasks or self._plan.upstream or source_tasks(self._batch)
+        if len(self._heard) < self._expected:
+            return False
+        if any(one.channelled for one in self._plan.inputs):
+            self._find_channels()
+        for marks in _one_by_one(self._marks):
+            self._progress.move(self._inputs, marks, now)
+        self._marks.clear()
+        return True
 
     def _find_channels(self) -> None:
         """Have each task in the channel of its source, in the first one until it has rows.
@@ -267,7 +269,7 @@ class _Task:
         """
         if self._groups is None:
             run = self._opened_run()
-            self._groups = OpenGroups(self._plan, run, self._state, self._partition)
+            self._groups = OpenGroups(self._plan, run, self._state, self._batch.partition)
             check_settings(self._plan, self._state.use(SETTINGS_GROUP), lambda: run.backend)
         self._groups.set_clocks(self._progress.watermark, now)
         return self._groups
@@ -295,6 +297,22 @@ class _Task:
             self._groups.abandon()
         if self._run is not None:
             self._run.end_after(error)
+
+
+def _one_by_one(marks: Iterable[Mark]) -> list[list[Mark]]:
+    """The marks in parts, each with one of a channel; a part without any if there are none.
+
+    A channel is a task here, and what it says later takes the place of what it said before.
+    """
+    parts: list[list[Mark]] = [[]]
+    said: Counter[tuple[int, int]] = Counter()
+    for mark in marks:
+        channel = (mark.number, mark.channel)
+        if said[channel] == len(parts):
+            parts.append([])
+        parts[said[channel]].append(mark)
+        said[channel] += 1
+    return parts
 
 
 def _in_channel(mark: Mark, known: dict[int, int]) -> Mark:

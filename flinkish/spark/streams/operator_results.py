@@ -29,8 +29,10 @@ from flinkish.spark.keyed.result_rows import COUNTERS, results_schema
 from flinkish.spark.keyed.versioned import output_runner, version_runner
 from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.real_time.counts import SumOfCounts
+from flinkish.spark.real_time.java import stage_tasks
 from flinkish.spark.real_time.partitioned import can_travel, partitioned
-from flinkish.spark.real_time.prompt import as_they_come, from_source
+from flinkish.spark.real_time.prompt import as_they_come, padded
+from flinkish.spark.real_time.received import TASKS
 from flinkish.spark.real_time.run import BATCH_TIME, real_time_runner
 from flinkish.spark.real_time_settings import NO_FOREACH_BATCH
 from flinkish.spark.session import check_session, check_versioned_session, context_of
@@ -103,20 +105,34 @@ def _in_real_time(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | N
     check_versioned_session(spark)
     if plan.state.checkpoint is None:
         tell_checkpoints(spark)
-    if second is not None:
-        if plan.chained or (plan.second is not None and plan.second.chained):
-            raise UnsupportedOperationError(
-                "in real-time mode both inputs of an operator are sources: its tasks could not "
-                "know how many tasks of another operator come before them"
-            )
-        second = from_source(second)
+    in_jvm = context_of(spark) is not None
+    _check_inputs(plan, in_jvm=in_jvm)
     if can_travel(plan, rows):
         dealt = partitioned(plan, rows.base)
     else:
-        packed = plan.strategy.packed(plan, rows if plan.chained else from_source(rows), second)
-        dealt = packed.repartition(plan.partitions, "slot")
+        other = None if second is None else padded(second)
+        packed = plan.strategy.packed(plan, padded(rows), other)
+        tasks = stage_tasks(spark) if in_jvm else F.lit(None).cast("int")
+        dealt = packed.withColumn(TASKS, tasks).repartition(plan.partitions, "slot")
     times = F.unix_millis(F.current_timestamp())
     return as_they_come(dealt.withColumn(BATCH_TIME, times))
+
+
+def _check_inputs(plan: OperatorPlan, *, in_jvm: bool) -> None:
+    """UnsupportedOperationError for inputs that real-time mode cannot have together."""
+    outputs = sum(one.chained for one in plan.inputs)
+    if outputs > 1:
+        raise UnsupportedOperationError(
+            f"both inputs of operator {plan.uid!r} are outputs of other operators, and in "
+            "real-time mode a task of Spark's reads the output of one: write one to a topic, and "
+            "read it in a second query"
+        )
+    if outputs and not in_jvm and (plan.second is not None or plan.channelled):
+        raise UnsupportedOperationError(
+            f"operator {plan.uid!r} has several inputs, and another operator made one of them: in "
+            "real-time mode on Spark Connect its tasks could not know how many come before them; "
+            "write the output to a topic and read it in a second query, or take a classic session"
+        )
 
 
 def _in_pass(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None) -> DataFrame:

@@ -193,16 +193,10 @@ def plan_settings(
 
 def _check_united(rows: StreamRows) -> None:
     """UnsupportedOperationError for streams whose tasks real-time mode cannot tell apart."""
-    if rows.chained:
-        raise UnsupportedOperationError(
-            "in real-time mode sources are united, and not the outputs of keyed operators: the "
-            "tasks after these could not know how many come before them; write the outputs to one "
-            "topic, and read it in a second query"
-        )
     if len({channel.idle_ms for channel in rows.channels}) > 1:
         raise UnsupportedOperationError(
-            "in real-time mode a partition without rows could be of any of the united sources: "
-            "give all of them the same with_idleness, or none"
+            "in real-time mode a partition without rows could be of any of the united streams: "
+            "give all sources the same with_idleness, or none, and none beside an operator's output"
         )
 
 

@@ -141,9 +141,10 @@ class StreamRows:
         """The rows, in a stage of their own if their operator's state is versioned by batch.
 
         It finds its state by the number of its task, and in a union Spark numbers the tasks of all
-        parts in a row.  The rows of a task stay together and in order.
+        parts in a row.  The rows of a task stay together and in order.  In real-time mode there is
+        but one such part in a union (`united`), and it comes first.
         """
-        if not (self.marked and self.chained):
+        if self.real_time or not (self.marked and self.chained):
             return self.mapped
         frame = self.frame.withColumn(_TASK, F.spark_partition_id())
         return MappedFrame(frame.repartition(_TASK).drop(_TASK))

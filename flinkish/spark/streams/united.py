@@ -41,13 +41,17 @@ def united(rows: Sequence[StreamRows]) -> StreamRows:
             "some of these streams have event time and some have none: call "
             "assign_timestamps_and_watermarks on all of them, or after union"
         )
+    names = first.columns
+    if first.real_time:
+        rows = _in_real_time(rows)
+        first = rows[0]
     plans = merged_plans(rows)
     marked = any(one.marked for one in rows)
     # Rows without event time are among others as those are that an operator made of such.
     chained = mixed or any(one.chained for one in rows)
     timed = any(one.event_time is not None for one in rows)
     channelled = first.streaming and not first.is_whole and timed
-    form = _Form(first.columns, timed, chained, marked, channelled)
+    form = _Form(names, timed, chained, marked, channelled)
     frame = form.of(first, 0)
     channels = first.channels or (Channel(),)
     for other in rows[1:]:
@@ -57,6 +61,7 @@ def united(rows: Sequence[StreamRows]) -> StreamRows:
     return replace(
         first,
         mapped=MappedFrame(frame),
+        columns=names,
         event_time=EVENT_TIME if timed or chained else None,
         operators=max(int(chained), *(one.operators for one in rows)),
         calls=max(one.calls for one in rows),
@@ -71,6 +76,17 @@ def united(rows: Sequence[StreamRows]) -> StreamRows:
         paths={path: details for one in rows for path, details in one.paths.items()},
         plans=plans,
     )
+
+
+def _in_real_time(rows: Sequence[StreamRows]) -> Sequence[StreamRows]:
+    """An operator's output first, as in `TwoInputs`; UnsupportedOperationError for two of them."""
+    if sum(one.chained for one in rows) > 1:
+        raise UnsupportedOperationError(
+            "these streams have the outputs of two keyed operators, and in real-time mode a task "
+            "of Spark's reads the output of one: unite the streams before the operators, or write "
+            "an output to a topic and read it in a second query"
+        )
+    return sorted(rows, key=lambda one: not one.chained)
 
 
 def _mixed(rows: Sequence[StreamRows]) -> bool:

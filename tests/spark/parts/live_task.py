@@ -20,6 +20,7 @@ from flinkish.spark.keyed.placement import slot_of
 from flinkish.spark.keyed.plan import MAIN, MARK, PHASE, OperatorPlan
 from flinkish.spark.real_time.arrivals import PAD
 from flinkish.spark.real_time.partition_rows import pack_partitions
+from flinkish.spark.real_time.received import TASKS
 from flinkish.spark.real_time.run import BATCH_TIME, real_time_runner
 from flinkish.state import ValueStateDescriptor
 from tests.spark.fake_spark import SCHEMA, plan
@@ -53,7 +54,6 @@ def operator(folder: Path, **changes: Any) -> OperatorPlan:
         "streaming": True,
         "processing_time": True,
         "real_time": True,
-        "upstream": 2,
         "definition": "d" * 32,
     }
     return plan(Counts(), OUT, folder / "tables", **(fields | changes))
@@ -73,6 +73,11 @@ def mark(part: int, time: int) -> Mark:
     return Mark(time, 1, part + 1 << NUMBER_BITS)
 
 
+def numbered(task: int, tasks: int = 3) -> int:
+    """The column TASK of rows, as Java code makes it; -1 less this in marks."""
+    return tasks << 32 | task
+
+
 def padded(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Rows as they come to a worker: after the end of a push, and with the next one."""
     columns = [
@@ -87,14 +92,17 @@ MAIN_OUTPUT = OutputReader(MAIN, OUT, marks=True)
 
 
 class Live:
-    """A task of an operator, whose input comes as the test says."""
+    """A task of an operator, whose input comes as the test says, from so many tasks."""
 
     def __init__(
         self,
         made: OperatorPlan,
         tag: int = 10,
         reader: Reader | None = None,
+        *,
+        tasks: int | None = 2,
     ) -> None:
+        self._tasks = tasks
         self._plan = made
         self._tag = tag
         self._queue: SimpleQueue[Any] = SimpleQueue()
@@ -102,6 +110,7 @@ class Live:
         self._rows: list[tuple[Any, ...]] = []
 
     def send(self, *sent: Mark | pa.RecordBatch) -> None:
+        """Send marks and rows, all of them for one turn of the task at least."""
         packed: list[Any] = []
         for one in sent:
             if isinstance(one, Mark):
@@ -109,9 +118,11 @@ class Live:
             else:
                 for place, payload in pack_partitions(self._plan, pa.Table.from_batches([one])):
                     packed.append((slot_of(place), 1, 0, 0, payload))
-        for row in packed:
-            times = pa.array([self._tag], pa.int64())
-            self._queue.put(padded(packed_rows([row]).append_column(BATCH_TIME, times)))
+        batch = packed_rows(packed)
+        tasks = pa.array([self._tasks] * len(packed), pa.int32())
+        times = pa.array([self._tag] * len(packed), pa.int64())
+        batch = batch.append_column(TASKS, tasks).append_column(BATCH_TIME, times)
+        self._queue.put(padded(batch))
 
     def next(self) -> list[tuple[Any, ...]]:
         """The next row that comes out; marks are ("mark", time)."""

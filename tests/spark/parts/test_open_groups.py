@@ -34,7 +34,7 @@ def test_an_output_that_does_not_fit_is_of_its_own_key_group(
 ) -> None:
     """Outputs of all key groups become columns together."""
     place(0, None)
-    task = Live(one_task(Fits(), tmp_path))
+    task = Live(one_task(Fits(), tmp_path), tasks=1)
     sent = rows(("a", 1, 5), ("bad", 2, 6), ("b", 3, 7), ("c", 4, 8))
     task.send(hello(0), sent)
     group = assign_to_key_group("bad", 8)
@@ -66,7 +66,7 @@ class Opened(KeyedProcessFunction):
 
 def one_task(function: KeyedProcessFunction, folder: Path, **changes: Any) -> OperatorPlan:
     fields = {"partitions": 1, "channels": (Channel(0),), "streaming": True, "real_time": True}
-    fields |= {"upstream": 1, "max_parallelism": 8}
+    fields |= {"max_parallelism": 8}
     return plan(function, OUT, folder / "tables", **(fields | changes))
 
 
@@ -74,7 +74,7 @@ def test_functions_are_opened_once_a_task(tmp_path: Path, place: Callable[..., N
     """Not once for each of its key groups, of which rows of the same turn have other states."""
     place(0, None)
     Opened.times = 0
-    task = Live(one_task(Opened(), tmp_path))
+    task = Live(one_task(Opened(), tmp_path), tasks=1)
     keys = "abcdefgh"
     for turn in (1, 2):
         task.send(hello(0), rows(*((key, 1, 5) for key in keys)))
@@ -88,7 +88,7 @@ def test_an_error_of_a_timer_is_of_its_key_group(
     tmp_path: Path, place: Callable[..., None]
 ) -> None:
     place(0, None)
-    task = Live(one_task(Opened(), tmp_path))
+    task = Live(one_task(Opened(), tmp_path), tasks=1)
     task.send(hello(0), rows(("a", 1, 5), ("bad", 2, 6), ("c", 3, 5)), mark(0, 8))
     with pytest.raises(RuntimeError, match="bad") as caught:
         task.end()
@@ -101,7 +101,7 @@ def test_a_row_of_another_partition_is_refused(tmp_path: Path, place: Callable[.
     """Its key has another hash in the JVM than in Python."""
     place(0, None)
     key = next(key for key in "abcdefgh" if assign_to_key_group(key, 8) % 2)
-    task = Live(one_task(Opened(), tmp_path, partitions=2))
+    task = Live(one_task(Opened(), tmp_path, partitions=2), tasks=1)
     task.send(hello(0), rows((key, 1, 5)))
     with pytest.raises(IllegalStateError, match="another partition than its own, which is 0 of 2"):
         task.end()
@@ -129,7 +129,7 @@ def all_outputs() -> AllOutputsReader:
 def test_several_outputs_come_from_one_run(tmp_path: Path, place: Callable[..., None]) -> None:
     """Each row is of one output, or a mark, which is of none."""
     place(0, None)
-    task = Live(one_task(Even(), tmp_path), reader=all_outputs())
+    task = Live(one_task(Even(), tmp_path), tasks=1, reader=all_outputs())
     task.send(hello(0), rows(("a", 1, 5), ("b", 2, 6), ("a", 4, 7)), mark(0, 7))
     found = task.batches()
     assert sorted(row["main"]["n"] for row in found if row["main"]) == [1, 2, 4]
@@ -141,7 +141,7 @@ def test_several_outputs_come_from_one_run(tmp_path: Path, place: Callable[..., 
 
 def test_a_side_output_that_does_not_fit(tmp_path: Path, place: Callable[..., None]) -> None:
     place(0, None)
-    task = Live(one_task(Even(), tmp_path), reader=all_outputs())
+    task = Live(one_task(Even(), tmp_path), tasks=1, reader=all_outputs())
     task.send(hello(0), rows(("a", 1, 5), ("b", 8, 6)))
     with pytest.raises(SchemaMismatchError, match="side output 'even'") as caught:
         task.batches()

@@ -18,7 +18,7 @@ from flinkish.common.errors import (
     IncompatibleStateError,
     UnsupportedOperationError,
 )
-from flinkish.spark.channels import NUMBER_BITS, Channel, Mark
+from flinkish.spark.channels import NUMBER_BITS, OF_OPERATOR, Channel, Mark
 from flinkish.spark.keyed.marks import read_mark
 from flinkish.spark.keyed.packing import pack_table
 from flinkish.spark.keyed.placement import group_at
@@ -112,6 +112,44 @@ def test_tasks_of_united_sources(tmp_path: Path, place: Callable[..., None]) -> 
     assert task.end() == []
 
 
+def test_a_task_says_its_watermark_once_a_batch(tmp_path: Path, place: Callable[..., None]) -> None:
+    """An operator after this one waits for it, also if it does not move in this batch."""
+    place(0, None)
+    before = Live(operator(tmp_path))
+    before.send(hello(0), hello(1), mark(0, 5000), mark(1, 5000))
+    assert [row["__flinkish_time"] for row in before.batches()][-1] == 4999
+    place(1, 10)
+    task = Live(operator(tmp_path), tag=20)
+    task.send(hello(0), mark(0, 7000))
+    task.send(hello(1), hello(1))
+    assert task.end() == [("mark", 4999)]
+
+
+def test_a_task_s_marks_of_one_turn(tmp_path: Path, place: Callable[..., None]) -> None:
+    """What another operator says last counts, and what it said before it was idle."""
+    place(0, None)
+    idle = Mark(None, 1, 1 << NUMBER_BITS)
+    task = Live(operator(tmp_path, channels=(OF_OPERATOR,)), tasks=1)
+    task.send(hello(0), mark(0, 5000))
+    assert task.next() == [("mark", 5000)]
+    task.send(mark(0, 6000), idle)
+    assert task.next() == [("mark", None)]
+    task.send(idle, mark(0, 6000))
+    assert task.next() == [("mark", 6000)]
+    assert task.end() == []
+
+
+@pytest.mark.parametrize("upstream", [1, 2])
+def test_tasks_that_do_not_say_how_many_they_are(
+    tmp_path: Path, place: Callable[..., None], upstream: int
+) -> None:
+    """On Spark Connect the driver has counted those of another operator."""
+    place(0, None)
+    task = Live(operator(tmp_path, upstream=upstream), tasks=None)
+    task.send(hello(0), mark(0, 5000))
+    assert task.end() == ([("mark", 4999)] if upstream == 1 else [])
+
+
 def test_the_watermark_waits_for_every_task_before(
     tmp_path: Path, place: Callable[..., None]
 ) -> None:
@@ -156,7 +194,7 @@ def test_state_and_timers_go_on_in_the_next_batch(
     second.send(hello(0), hello(1), rows(("a", 1, 10)))
     assert second.next() == [("a", "row", 2)]
     second.send(mark(0, 1006), mark(1, 1009))
-    assert second.end() == [("a", "timer", 1005), ("mark", 1005)]
+    assert second.end() == [("mark", 7), ("a", "timer", 1005), ("mark", 1005)]
     place(2, 20, run="bb")
     third = Live(operator(tmp_path), tag=30)
     third.send(hello(0), hello(1), mark(0, 3000), mark(1, 3000))

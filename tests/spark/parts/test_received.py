@@ -21,10 +21,10 @@ from flinkish.spark.keyed.plan import OperatorPlan
 from flinkish.spark.real_time.arrivals import PAD, with_rows
 from flinkish.spark.real_time.partition_rows import pack_partitions
 from flinkish.spark.real_time.partitioned import HIGHEST, TASK
-from flinkish.spark.real_time.received import Received, received
+from flinkish.spark.real_time.received import TASKS, Received, received
 from flinkish.time import assign_to_key_group
 from tests.spark.fake_spark import SCHEMA, plan
-from tests.spark.parts.live_task import OUT, Counts
+from tests.spark.parts.live_task import OUT, Counts, numbered
 from tests.spark.parts.test_partition_rows import handed_over
 
 PARTITIONS = 2
@@ -56,10 +56,14 @@ def travelled(sent: list[Sent]) -> pa.RecordBatch:
             [None if ms is None or task < 0 else ms * 1000 for _, _, ms, task in sent],
             pa.timestamp("us", "UTC"),
         ),
-        pa.array([task for _, _, _, task in sent], pa.int32()),
+        pa.array([_number(task) for _, _, _, task in sent], pa.int64()),
         pa.array(told, pa.int64()),
     ]
     return pa.record_batch(columns, [*SCHEMA.names, TASK, HIGHEST])
+
+
+def _number(task: int) -> int:
+    return numbered(task) if task >= 0 else -1 - numbered(-1 - task)
 
 
 def packed(made: OperatorPlan, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -67,7 +71,8 @@ def packed(made: OperatorPlan, batch: pa.RecordBatch) -> pa.RecordBatch:
     kept = np.array(batch.column(TASK).to_pylist(), np.int64) >= 0
     table = pa.Table.from_batches([batch]).filter(pa.array(kept)).select(SCHEMA.names)
     payloads = pack_partitions(made, table)
-    return packed_rows([(slot_of(place), 1, 0, 0, payload) for place, payload in payloads])
+    sent = packed_rows([(slot_of(place), 1, 0, 0, payload) for place, payload in payloads])
+    return sent.append_column(TASKS, pa.array([3] * sent.num_rows, pa.int32()))
 
 
 def handed(found: Received) -> dict[int, list[tuple[int, ...]]]:
@@ -129,6 +134,7 @@ def test_marks_say_how_far_each_task_has_come() -> None:
     alone = received(operator(), [travelled([(None, 0, None, -2)])])
     assert alone.marks == [Mark(MIN_TIMESTAMP, 1, 2 << NUMBER_BITS, active=False)]
     assert alone.rows is None
+    assert (found.tasks, alone.tasks) == (3, 3)
 
 
 def test_rows_without_key_or_time_are_refused() -> None:

@@ -41,7 +41,9 @@ LIMITS = MapStateDescriptor("limits", Types.STRING(), Types.LONG())
 OUT = "key string, a bigint, b bigint"
 FIRST, SECOND = "first", "second"  # topics of numbers
 HALF = "half"  # a topic of numbers, all in one partition
-WINDOWS = ("windows", "columns", "idle", "filtered", "assigned", "united")
+# Of two inputs, of which one is the output of an operator.
+JOINED = ("mixed", "behind", "fed", "beside")
+WINDOWS = ("windows", "columns", "idle", "filtered", "assigned", "united", *JOINED)
 KEYED = ("chained", "side", "function", "both", "rules", *WINDOWS)
 PLAIN = ("mapped", "called", "task")
 QUERIES = (*KEYED, *PLAIN, "all")
@@ -86,6 +88,33 @@ class Ruled(KeyedBroadcastProcessFunction):
     def process_broadcast_element(self, value: Any, context: Any) -> Iterator[Any]:
         context.get_broadcast_state(LIMITS).put(str(value["n"]), value["n"])
         yield "rule", value["n"], 0
+
+
+class Again(KeyedProcessFunction):
+    """Its elements again."""
+
+    def process_element(self, value: Any, context: Any) -> Iterator[Any]:
+        yield value.key, value.n, 0
+
+
+class SpansOfBoth(KeyedCoProcessFunction):
+    """How many elements of both inputs a window has."""
+
+    def open(self, context: Any) -> None:
+        counts = MapStateDescriptor("counts", Types.LONG(), Types.LONG())
+        self.counts = context.get_map_state(counts)
+
+    def process_element1(self, value: Any, context: Any) -> None:
+        end = context.timestamp() // WINDOW_MS * WINDOW_MS + WINDOW_MS
+        self.counts.put(end, (self.counts.get(end) or 0) + 1)
+        context.timer_service().register_event_time_timer(end - 1)
+
+    def process_element2(self, value: Any, context: Any) -> None:
+        self.process_element1(value, context)
+
+    def on_timer(self, timestamp: int, context: Any) -> Iterator[Any]:
+        begin = timestamp + 1 - WINDOW_MS
+        yield context.get_current_key(), begin, self.counts.get(timestamp + 1)
 
 
 class Spans(ProcessWindowFunction):
@@ -171,6 +200,15 @@ def queries(spark: SparkSession, settings: dict[str, str]) -> dict[str, DataFram
     def everything(topic: str) -> Any:
         return numbers(spark, settings, topic).filter(lambda row: True)
 
+    def again(topic: str) -> Any:
+        return keyed(topic).process(Again(), schema=OUT, uid=f"again-{topic}", **options)
+
+    def of_both(first: Any, second: Any) -> Any:
+        both = first.key_by("key").connect(second.key_by("key"))
+        return both.process(SpansOfBoth(), schema=OUT, **options)
+
+    plainly = numbers(spark, settings, SECOND).map(lambda row: (row.key, row.n, 0), schema=OUT)
+
     half = numbers(spark, settings, HALF, IDLE).key_by("key").window(spans, **options)
     rows = records(spark, settings, FIRST)
     plain = {
@@ -190,6 +228,10 @@ def queries(spark: SparkSession, settings: dict[str, str]) -> dict[str, DataFram
         "filtered": spans_of(everything(FIRST)),
         "assigned": spans_of(assigned(spark, settings, FIRST)),
         "united": spans_of(numbers(spark, settings, FIRST).union(everything(SECOND))),
+        "mixed": spans_of(again(FIRST).union(plainly)),
+        "behind": spans_of(plainly.union(again(FIRST))),
+        "fed": of_both(again(FIRST), numbers(spark, settings, SECOND)),
+        "beside": of_both(numbers(spark, settings, FIRST), again(SECOND)),
     }
     keyed_results = {name: found[name].to_df() for name in KEYED if name in found}
     return (
@@ -200,7 +242,7 @@ def queries(spark: SparkSession, settings: dict[str, str]) -> dict[str, DataFram
 
 
 def main(settings: dict[str, str]) -> None:
-    spark = fs.configure(session(settings, cores=80), real_time=True)
+    spark = fs.configure(session(settings, cores=110), real_time=True)
     for name, rows in queries(spark, settings).items():
         value = F.to_json(F.struct("*")).alias("value")
         writer = kafka(rows.select(value).writeStream, settings).option("topic", name)

@@ -15,6 +15,7 @@ from tests.spark.long.kafka.real_time import STEP_MS
 from tests.spark.long.kafka.real_time_operators import (
     FIRST,
     HALF,
+    JOINED,
     NUMBERS,
     PLAIN,
     QUERIES,
@@ -123,10 +124,16 @@ def test_rules_reach_every_key(found: dict[str, list[Any]]) -> None:
 
 @pytest.mark.parametrize(
     ("name", "times"),
-    [("windows", 1), ("filtered", 1), ("assigned", 1), ("united", 2)],
+    [
+        ("windows", 1),
+        ("filtered", 1),
+        ("assigned", 1),
+        ("united", 2),
+        *((one, 2) for one in JOINED),
+    ],
 )
 def test_windows_by_rows(found: dict[str, list[Any]], name: str, times: int) -> None:
-    """After a function, with times of a function, and of two sources."""
+    """After a function, with times of a function, and of two sources or operators."""
     rows = {(row["key"], row["a"]): row["b"] for row in found[name]}
     closed = windows()
     assert {window: rows.get(window) for window in closed} == {

@@ -57,7 +57,8 @@ def configure(
     real-time mode, and `REAL_TIME_SETTINGS` are set, too.  UnsupportedOperationError on a release
     before 4.3; IllegalStateError if the session was started without `REAL_TIME_AT_START`.
     ``buffer_timeout`` is Flink's: rows wait for others for so long at most before they go to a
-    Python worker, if some have gone just before.  0 is for the least latency, and takes more CPU.
+    Python worker, if some have gone just before, and so do timers on processing time.  0 is for the
+    least latency, and takes more CPU.
     """
     check_dependencies()
     for name, value in SETTINGS.items():

@@ -146,8 +146,9 @@ class OperatorPlan:
     in Spark's store; ``defined_ms`` is when it was defined.
 
     In ``real_time`` rows are handled as they come; they come from as many tasks as ``upstream``
-    says, None if those read the sources.  ``count`` takes the counts of a task, and ``tasks`` share
-    the work over batch DataFrames: see `JobScope`.
+    says, None if those read the sources.  Timers that are due wait for others for so long as
+    ``buffer_timeout_ms``, if some have fired just before.  ``count`` takes the counts of a task,
+    and ``tasks`` share the work over batch DataFrames: see `JobScope`.
 
     For the checkpoint's settings: whether the user has ``named`` the operator, the shuffle
     partitions that ``max_parallelism`` follows from ``groups_by_default``, and the ``keys`` as
@@ -183,6 +184,7 @@ class OperatorPlan:
     definition: str = "batch"
     real_time: bool = False
     upstream: int | None = None
+    buffer_timeout_ms: int = 0
     count: Callable[[dict[str, int]], None] | None = None
     tasks: int | None = None
     input_type: TypeInformation | None = None

@@ -132,6 +132,7 @@ class _Task:
         self._marks: list[Mark] = []
         self._channels: dict[int, int] = {}  # of sources that were united, by task
         self._expected: int | None = None
+        self._fired_at = 0
         self._said = Mark(MIN_TIMESTAMP)  # in this batch
         self._inputs = [one.channels if one.timed else () for one in plan.inputs]
         idle = [one.idle_ms for channels in self._inputs for one in channels]
@@ -150,14 +151,22 @@ class _Task:
         return found
 
     def wait_ms(self) -> int | None:
-        """How long the task may wait for mail: until a timer is due, or a channel may be idle."""
-        due = _NEVER if self._groups is None else self._groups.next_wake_up
-        if self._plan.processing_time:
-            due = min(due, self._next_closed)
-        waits = [] if due == _NEVER else [max(due - _now(), 0)]
+        """How long the task may wait for mail: until a timer is due, or a channel may be idle.
+
+        Timers wait for others for the buffer timeout, if some have fired just before.
+        """
+        due, now = self._next_timer(), _now()
+        since = max(now - self._fired_at, 0)  # the clock may go back
+        pause = self._plan.buffer_timeout_ms - since
+        waits = [] if due == _NEVER else [max(due - now, pause, 0)]
         if self._idle_ms is not None:
             waits.append(self._idle_ms // 2 + 1)
         return min(waits, default=None)
+
+    def _next_timer(self) -> int:
+        """When a timer on processing time is due, in key groups that are not open yet, too."""
+        due = _NEVER if self._groups is None else self._groups.next_wake_up
+        return min(due, self._next_closed) if self._plan.processing_time else due
 
     def handle(self, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Handle the rows that came, then move the watermark and fire what is due."""
@@ -199,6 +208,8 @@ class _Task:
 
     def _fired(self, now: int) -> Iterator[Result]:
         """Fire what is due, in key groups that are not open yet, too."""
+        if self._next_timer() <= now:
+            self._fired_at = now
         due = self._closed_and_due(now)
         if not due and self._groups is None:
             return

@@ -23,6 +23,7 @@ from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.control_plane.attached import handle_of
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.keyed.plan import OperatorPlan, StateSettings
+from flinkish.spark.real_time_settings import buffer_timeout_ms
 from flinkish.spark.schemas import session_time_zone
 from flinkish.spark.streams.rows import SHUFFLE_PARTITIONS, KeyedRows, Output, StreamRows
 from flinkish.time.key_groups import UPPER_BOUND_MAX_PARALLELISM
@@ -183,6 +184,7 @@ def plan_settings(
         "channelled": rows.channelled,
         "control_plane": handle_of(options.control_plane),
         "real_time": real_time,
+        "buffer_timeout_ms": buffer_timeout_ms(spark) if real_time else 0,
         "upstream": rows.partitions if rows.chained else None,
         "count": rows.job.count,
         "tasks": rows.job.tasks,

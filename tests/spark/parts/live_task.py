@@ -91,6 +91,25 @@ def padded(batch: pa.RecordBatch) -> pa.RecordBatch:
 MAIN_OUTPUT = OutputReader(MAIN, OUT, marks=True)
 
 
+def packed(made: OperatorPlan, *rows: Mark | pa.RecordBatch) -> list[Any]:
+    """Marks and rows as they are packed for a task."""
+    found: list[Any] = []
+    for one in rows:
+        if isinstance(one, Mark):
+            found.append((slot_of(0), MARK, 0, 0, mark_payload(one)))
+        else:
+            for place, payload in pack_partitions(made, pa.Table.from_batches([one])):
+                found.append((slot_of(place), 1, 0, 0, payload))
+    return found
+
+
+def sent(rows: list[Any], tag: int = 10, tasks: int | None = 2) -> pa.RecordBatch:
+    """Packed rows as they come to a task, from so many."""
+    batch = packed_rows(rows)
+    batch = batch.append_column(TASKS, pa.array([tasks] * len(rows), pa.int32()))
+    return padded(batch.append_column(BATCH_TIME, pa.array([tag] * len(rows), pa.int64())))
+
+
 class Live:
     """A task of an operator, whose input comes as the test says, from so many tasks."""
 
@@ -109,20 +128,9 @@ class Live:
         self._output = real_time_runner(made, reader or MAIN_OUTPUT)(iter(self._queue.get, None))
         self._rows: list[tuple[Any, ...]] = []
 
-    def send(self, *sent: Mark | pa.RecordBatch) -> None:
+    def send(self, *rows: Mark | pa.RecordBatch) -> None:
         """Send marks and rows, all of them for one turn of the task at least."""
-        packed: list[Any] = []
-        for one in sent:
-            if isinstance(one, Mark):
-                packed.append((slot_of(0), MARK, 0, 0, mark_payload(one)))
-            else:
-                for place, payload in pack_partitions(self._plan, pa.Table.from_batches([one])):
-                    packed.append((slot_of(place), 1, 0, 0, payload))
-        batch = packed_rows(packed)
-        tasks = pa.array([self._tasks] * len(packed), pa.int32())
-        times = pa.array([self._tag] * len(packed), pa.int64())
-        batch = batch.append_column(TASKS, tasks).append_column(BATCH_TIME, times)
-        self._queue.put(padded(batch))
+        self._queue.put(sent(packed(self._plan, *rows), self._tag, self._tasks))
 
     def next(self) -> list[tuple[Any, ...]]:
         """The next row that comes out; marks are ("mark", time)."""

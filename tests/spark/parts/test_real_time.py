@@ -23,7 +23,9 @@ from flinkish.spark.keyed.marks import read_mark
 from flinkish.spark.keyed.packing import pack_table
 from flinkish.spark.keyed.placement import group_at
 from flinkish.spark.keyed.plan import MARK
+from flinkish.spark.real_time import run as real_time_run
 from flinkish.spark.real_time.arrivals import PAD, without_pads
+from flinkish.spark.real_time.outputs import Gathered
 from flinkish.spark.real_time.packing import real_time_packer
 from flinkish.spark.real_time.upstream import source_tasks
 from flinkish.spark.real_time_settings import (
@@ -32,7 +34,19 @@ from flinkish.spark.real_time_settings import (
     configure_real_time,
 )
 from flinkish.spark.versions.batch import Batch
-from tests.spark.parts.live_task import RUN, Live, hello, mark, operator, rows
+from flinkish.spark.versions.directory import VersionDirectory
+from flinkish.spark.versions.state import load
+from tests.spark.parts.live_task import (
+    MAIN_OUTPUT,
+    RUN,
+    Live,
+    hello,
+    mark,
+    operator,
+    packed,
+    rows,
+    sent,
+)
 
 
 def test_rows_are_packed_as_they_come(tmp_path: Path) -> None:
@@ -94,6 +108,43 @@ def test_timers_fire_without_input(tmp_path: Path, place: Callable[..., None]) -
     task.send(rows(("a", 1, 6)))
     assert task.next() == [("a", "row", 2)]
     assert task.end() == []
+
+
+def test_timers_wait_for_others_if_some_have_fired(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For the buffer timeout, as results do in the network buffers of Flink."""
+    clock = 1000
+    monkeypatch.setattr(real_time_run, "_now", lambda: clock)
+    made = operator(tmp_path, buffer_timeout_ms=50)
+    batch = Batch(str(tmp_path), "run", 0, 10, None, 0, 0, 100)
+    state = load(VersionDirectory(str(tmp_path), made.uid), batch, 1, 0, made.uid, "d" * 8)
+    task = real_time_run._Task(made, batch, state, Gathered(MAIN_OUTPUT))
+
+    def handle(*given: Any) -> int:
+        rows = [sent(packed(made, *given))] if given else []
+        return sum(batch.num_rows for batch in task.handle(rows))
+
+    row = rows(("a", -1, 5))
+    assert task.wait_ms() is None, "no timer"
+    handle(hello(0), row)
+    assert task.wait_ms() == 30, "none has fired"
+    clock = 1025
+    assert task.wait_ms() == 5
+    clock = 1030
+    assert handle() == 1
+    assert task.wait_ms() is None
+    handle(row)
+    assert task.wait_ms() == 50, "it is due after 30"
+    clock = 1070
+    assert task.wait_ms() == 10
+    clock = 1085
+    assert handle() == 1
+    handle(row)
+    clock = 600
+    assert task.wait_ms() == 515, "it is due at 1115, on this clock"
+    task.abandon(RuntimeError("the test has ended"))
+    state.abandon()
 
 
 def test_tasks_of_united_sources(tmp_path: Path, place: Callable[..., None]) -> None:

@@ -7,11 +7,12 @@
     bash ci/bench.sh spark_real_time --idle             # the CPU of a query that waits for rows
     bash ci/bench.sh spark_real_time --query shuffle    # Spark alone: rows through a shuffle
     bash ci/bench.sh spark_real_time --query kafka      # Spark alone: from topic to topic
+    bash ci/bench.sh spark_real_time --query transform  # Spark's own keyed state, in Java
     bash ci/bench.sh spark_real_time --query flink --flink-jars FOLDER
 
-The last is Flink's job of FlinkCounts.java, which needs a JDK, and in FOLDER the jars of
-`pyflink/lib` (of the package apache-flink-libraries), flink-connector-kafka, flink-connector-base
-and kafka-clients.
+The last two are SparkCounts.java and FlinkCounts.java, which need a JDK.  Flink's job needs in
+FOLDER the jars of `pyflink/lib` (of the package apache-flink-libraries), flink-connector-kafka,
+flink-connector-base and kafka-clients.
 
 A broker on loopback, a process that sends, the query, and this process, which reads the results.  A
 row counts for its key and moves a timer; one in ``--every`` of a key gives a result.  A latency is
@@ -35,6 +36,7 @@ from typing import Any
 
 import numpy as np
 import psutil
+import pyspark
 from confluent_kafka import Consumer, Producer
 from pyspark import cloudpickle
 
@@ -53,6 +55,7 @@ TIMER_MS = 3_600_000
 SOON_MS = 500
 WARM_S = 40
 LONGEST_S = 600
+_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 class Counts(KeyedProcessFunction):
@@ -170,6 +173,36 @@ def flink(settings: dict[str, Any]) -> None:
     subprocess.run(command, check=True)
 
 
+def transform(settings: dict[str, Any]) -> None:
+    """The job of Spark's own transformWithState, until it is killed."""
+    from flinkish.spark import REAL_TIME_AT_START
+
+    home, folder = Path(pyspark.__file__).parent, settings["folder"]
+    source = str(HERE.with_name("SparkCounts.java"))
+    subprocess.run(
+        ["javac", "-cp", f"{home}/jars/*", "-d", f"{folder}/classes", source], check=True
+    )
+    subprocess.run(
+        ["jar", "cf", f"{folder}/counts.jar", "-C", f"{folder}/classes", "."], check=True
+    )
+    configured = REAL_TIME_AT_START | {
+        "spark.driver.memory": "2g",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
+        "spark.ui.enabled": "false",
+    }
+    command = [f"{home}/bin/spark-submit", "--master", "local[6]", "--jars", settings["jars"]]
+    for name, value in configured.items():
+        command += ["--conf", f"{name}={value}"]
+    given = [settings["broker"], ROWS, RESULTS, str(settings["every"]), f"{folder}/checkpoint"]
+    command += ["--class", "SparkCounts", f"{folder}/counts.jar", *given, settings["batch"]]
+    subprocess.run(command, check=True)
+
+
+# What runs, of those that are not `job`.
+OTHERS = {"flink": flink, "transform": transform}
+
+
 def send(address: str, keys: int, rate: int, seconds: float, backlog: int) -> None:
     """Send so many rows a second, or a backlog at once."""
     linger = 0 if rate <= 10_000 and not backlog else 1
@@ -276,7 +309,7 @@ def main() -> None:
     parser.add_argument("--idle", action="store_true")
     parser.add_argument("--batch", default="5 minutes")
     parser.add_argument(
-        "--query", default="counts", choices=("counts", "shuffle", "kafka", "flink")
+        "--query", default="counts", choices=("counts", "shuffle", "kafka", *OTHERS)
     )
     parser.add_argument("--flink-jars")
     parser.add_argument("--buffer-timeout", type=int, default=5, help="ms")
@@ -296,7 +329,7 @@ def measure(asked: argparse.Namespace, settings: dict[str, Any]) -> None:
     rows = (settings["broker"], asked.keys, asked.rate, seconds, asked.backlog)
     sender, query = (
         context.Process(target=send, args=rows),
-        context.Process(target=flink if asked.query == "flink" else job, args=(settings,)),
+        context.Process(target=OTHERS.get(asked.query, job), args=(settings,)),
     )
     sender.start()
     if asked.backlog:

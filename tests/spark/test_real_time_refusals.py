@@ -53,6 +53,9 @@ def test_united_streams_that_cannot_be_told_apart(endless: DataFrame) -> None:
     second = timed(endless).key_by("key").process(Silence(), schema=OUT, uid="second")
     with pytest.raises(UnsupportedOperationError, match="outputs of two keyed operators"):
         silence(timed(endless)).union(second)
+    once = silence(timed(endless))
+    with pytest.raises(UnsupportedOperationError, match="would run operator 'Silence-1' twice"):
+        once.union(once.map(lambda row: row, schema=OUT))
     idle = WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of_seconds(1))
     other = DataStream(endless).assign_timestamps_and_watermarks(idle, column="ts")
     with pytest.raises(UnsupportedOperationError, match="the same with_idleness, or none"):

@@ -41,11 +41,11 @@ def united(rows: Sequence[StreamRows]) -> StreamRows:
             "some of these streams have event time and some have none: call "
             "assign_timestamps_and_watermarks on all of them, or after union"
         )
+    plans = merged_plans(rows)
     names = first.columns
     if first.real_time:
         rows = _in_real_time(rows)
         first = rows[0]
-    plans = merged_plans(rows)
     marked = any(one.marked for one in rows)
     # Rows without event time are among others as those are that an operator made of such.
     chained = mixed or any(one.chained for one in rows)

@@ -58,8 +58,11 @@ class Totals(KeyedProcessFunction):
             yield context.get_current_key(), "event", self.events.value(), timestamp
 
 
-def session(settings: dict[str, str], cores: int = 6) -> SparkSession:
-    builder = SparkSession.builder.master(f"local[{cores}]").config("spark.jars", settings["jars"])
+def session(settings: dict[str, str], cores: int = 6, *, connect: bool = False) -> SparkSession:
+    """A session, or a client of Spark Connect with a server of its own."""
+    place, builder = f"local[{cores}]", SparkSession.builder
+    builder = builder.remote(place) if connect else builder.master(place)
+    builder.config("spark.jars", settings["jars"])
     builder.config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", "2")
     for name, value in fs.REAL_TIME_AT_START.items():
         builder.config(name, value)

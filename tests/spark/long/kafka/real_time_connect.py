@@ -11,37 +11,25 @@ import json
 import sys
 from pathlib import Path
 
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
-
 import flinkish.spark as fs
 from flinkish.windowing import TumblingEventTimeWindows
-from tests.spark.long.kafka.real_time import kafka
-from tests.spark.long.kafka.real_time_operators import OUT, WINDOW_MS, Again, Spans, numbers
+from tests.spark.long.kafka.real_time import session
+from tests.spark.long.kafka.real_time_operators import OUT, WINDOW_MS, Again, Spans, numbers, start
 
 ROWS, RESULTS = "connected-rows", "connected"  # topics
 
 
 def main(settings: dict[str, str]) -> None:
-    builder = SparkSession.builder.remote("local[8]").config("spark.jars", settings["jars"])
-    builder = builder.config("spark.ui.enabled", "false")
-    builder = builder.config("spark.sql.shuffle.partitions", "2")
-    for name, value in fs.REAL_TIME_AT_START.items():
-        builder = builder.config(name, value)
-    spark = fs.configure(builder.getOrCreate(), real_time=True)
-    checkpoint = str(Path(settings["folder"]) / "checkpoint")
-    state = fs.StateSettings(backend="versioned", checkpoint=checkpoint)
+    spark = fs.configure(session(settings, cores=8, connect=True), real_time=True)
+    checkpoint = Path(settings["folder"]) / "checkpoint"
+    state = fs.StateSettings(backend="versioned", checkpoint=str(checkpoint))
     keyed = numbers(spark, settings, ROWS).key_by("key")
     again = keyed.process(Again(), schema=OUT, max_parallelism=4, state=state)
     windows = again.key_by("key").window(
         TumblingEventTimeWindows.of(WINDOW_MS), max_parallelism=4, state=state
     )
     spans = windows.process(Spans(), schema=OUT).to_df()
-    texts = spans.select(F.to_json(F.struct("*")).alias("value"))
-    writer = kafka(texts.writeStream, settings).option("topic", RESULTS)
-    writer = writer.option("checkpointLocation", checkpoint).outputMode("update")
-    writer = writer.option("asyncProgressTrackingEnabled", "false")
-    writer.trigger(realTime="10 minutes").start().awaitTermination()
+    start(spans, settings, RESULTS, checkpoint).awaitTermination()
 
 
 if __name__ == "__main__":

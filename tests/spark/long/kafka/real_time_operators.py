@@ -241,15 +241,19 @@ def queries(spark: SparkSession, settings: dict[str, str]) -> dict[str, DataFram
     )
 
 
+def start(rows: DataFrame, settings: dict[str, str], topic: str, checkpoint: Path) -> Any:
+    """The query that writes rows to a topic."""
+    value = F.to_json(F.struct("*")).alias("value")
+    writer = kafka(rows.select(value).writeStream, settings).option("topic", topic)
+    writer = writer.option("checkpointLocation", str(checkpoint)).outputMode("update")
+    writer = writer.option("asyncProgressTrackingEnabled", "false")
+    return writer.trigger(realTime="10 minutes").start()
+
+
 def main(settings: dict[str, str]) -> None:
     spark = fs.configure(session(settings, cores=110), real_time=True)
     for name, rows in queries(spark, settings).items():
-        value = F.to_json(F.struct("*")).alias("value")
-        writer = kafka(rows.select(value).writeStream, settings).option("topic", name)
-        place = str(Path(settings["folder"]) / "checkpoints" / name)
-        writer = writer.option("checkpointLocation", place).outputMode("update")
-        writer = writer.option("asyncProgressTrackingEnabled", "false")
-        writer.trigger(realTime="10 minutes").start()
+        start(rows, settings, name, Path(settings["folder"]) / "checkpoints" / name)
     spark.streams.awaitAnyTermination()
 
 

@@ -11,6 +11,7 @@ from flinkish.common.lazy import lazy_names
 
 if TYPE_CHECKING:
     from flinkish.common.completable_future import CompletableFuture
+    from flinkish.common.config_options import ConfigOption, ConfigOptions
     from flinkish.common.configuration import Configuration
     from flinkish.common.durations import Duration, DurationLike, Instant, Time, to_millis
     from flinkish.common.elements import (
@@ -23,16 +24,22 @@ if TYPE_CHECKING:
         WatermarkStatus,
     )
     from flinkish.common.execution_config import ExecutionConfig
+    from flinkish.common.input_dependency_constraint import InputDependencyConstraint
     from flinkish.common.jobs import JobClient, JobExecutionResult, JobID, JobStatus
     from flinkish.common.output_tag import OutputTag
-    from flinkish.common.restart_strategy import RestartStrategies
+    from flinkish.common.restart_strategy import (
+        RestartStrategies,
+        RestartStrategyConfiguration,
+    )
     from flinkish.common.row import Row, RowKind
     from flinkish.common.serialization import (
+        ByteArraySchema,
         DeserializationSchema,
         Encoder,
         SerializationSchema,
         SimpleStringSchema,
     )
+    from flinkish.common.serializer import TypeSerializer
     from flinkish.common.timestamps import MAX_TIMESTAMP, MIN_TIMESTAMP
     from flinkish.common.typeinfo import TypeInformation, Types
     from flinkish.common.watermark_strategy import (
@@ -45,8 +52,10 @@ else:
         __name__,
         {
             "flinkish.common.completable_future": ("CompletableFuture",),
+            "flinkish.common.config_options": ("ConfigOption", "ConfigOptions"),
             "flinkish.common.configuration": ("Configuration",),
             "flinkish.common.execution_config": ("ExecutionConfig",),
+            "flinkish.common.input_dependency_constraint": ("InputDependencyConstraint",),
             "flinkish.common.jobs": (
                 "JobClient",
                 "JobExecutionResult",
@@ -70,9 +79,14 @@ else:
                 "WatermarkStatus",
             ),
             "flinkish.common.output_tag": ("OutputTag",),
-            "flinkish.common.restart_strategy": ("RestartStrategies",),
+            "flinkish.common.restart_strategy": (
+                "RestartStrategies",
+                "RestartStrategyConfiguration",
+            ),
+            "flinkish.common.serializer": ("TypeSerializer",),
             "flinkish.common.row": ("Row", "RowKind"),
             "flinkish.common.serialization": (
+                "ByteArraySchema",
                 "DeserializationSchema",
                 "Encoder",
                 "SerializationSchema",
@@ -91,15 +105,19 @@ else:
 __all__ = [
     "MAX_TIMESTAMP",
     "MIN_TIMESTAMP",
+    "ByteArraySchema",
     "CancelCheckpointMarker",
     "CheckpointBarrier",
     "CompletableFuture",
+    "ConfigOption",
+    "ConfigOptions",
     "Configuration",
     "DeserializationSchema",
     "Duration",
     "DurationLike",
     "Encoder",
     "ExecutionConfig",
+    "InputDependencyConstraint",
     "Instant",
     "JobClient",
     "JobExecutionResult",
@@ -108,6 +126,7 @@ __all__ = [
     "LatencyMarker",
     "OutputTag",
     "RestartStrategies",
+    "RestartStrategyConfiguration",
     "Row",
     "RowKind",
     "SerializationSchema",
@@ -117,6 +136,7 @@ __all__ = [
     "Time",
     "TimestampAssigner",
     "TypeInformation",
+    "TypeSerializer",
     "Types",
     "Watermark",
     "WatermarkGenerator",

@@ -54,6 +54,10 @@ class CompletableFuture(Generic[T]):
         """Whether `result` returns at once."""
         return bool(self._made) or self._error is not None or self._is_done()
 
+    def cancel(self) -> bool:
+        """Cancel the call; False, since a call that others wait for goes on: cancel the job."""
+        return False
+
     def cancelled(self) -> bool:
         """Whether the call was cancelled: never."""
         return False

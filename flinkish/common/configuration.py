@@ -20,6 +20,21 @@ class Configuration:
     def __init__(self, values: Mapping[str, Any] | None = None) -> None:
         self._values: dict[str, Any] = dict(values or {})
 
+    @classmethod
+    def from_dict(cls, map: Mapping[str, str]) -> Configuration:
+        """The settings of a dict."""
+        return cls(map)
+
+    @staticmethod
+    def parse_list_value(value: str | None) -> list[str]:
+        """The parts of a list in a text: ``a;b``, or in YAML ``[a, b]``; a part may be quoted."""
+        text = (value or "").strip()
+        separator = ";"
+        if text.startswith("[") and text.endswith("]"):
+            text, separator = text[1:-1], ","
+        parts = (part.strip().strip("'\"") for part in text.split(separator))
+        return [part for part in parts if part]
+
     def get_string(self, key: str, default_value: str | None = None) -> Any:
         """The text of a key, or the default."""
         return self._read(key, default_value, str, "a text")

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from flinkish.common.pyflink_names import pyflink_names
 from flinkish.common.typeinfo import TypeInformation
+
+if not TYPE_CHECKING:
+    __getattr__ = pyflink_names(__name__)
 
 __all__ = ["InputFormat"]
 

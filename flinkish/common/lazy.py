@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
+from flinkish.common.pyflink_names import has_pyflink_name, pyflink_name
+
 __all__ = ["lazy_names", "refused_names"]
 
 
@@ -36,6 +38,8 @@ def lazy_names(
     def __getattr__(name: str) -> Any:
         if name in refusing:
             return getattr(import_module(refusing[name]), name)
+        if name not in homes and has_pyflink_name(package, name):
+            return pyflink_name(package, name)
         if name not in homes:
             raise AttributeError(
                 f"module {package!r} has no attribute {name!r}",
@@ -61,6 +65,6 @@ def refused_names(module: str, names: str, why: str) -> Callable[[str], Any]:
     def __getattr__(name: str) -> Any:
         if name in refused:
             raise ImportError(f"{name} is not in flinkish: {why}", name=module)
-        raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
+        return pyflink_name(module, name)
 
     return __getattr__

@@ -6,6 +6,7 @@ These say what is wanted.  What counts failures and times is in ``task.restart_b
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import IllegalArgumentError
@@ -13,6 +14,7 @@ from flinkish.common.errors import IllegalArgumentError
 __all__ = [
     "ExponentialDelayRestartStrategyConfiguration",
     "FailureRateRestartStrategyConfiguration",
+    "FallbackRestartStrategyConfiguration",
     "FixedDelayRestartStrategyConfiguration",
     "NoRestartStrategyConfiguration",
     "RestartStrategies",
@@ -22,6 +24,15 @@ __all__ = [
 
 class RestartStrategyConfiguration:
     """One of those that RestartStrategies makes."""
+
+    def get_description(self) -> str:
+        """The strategy and its settings, as a text."""
+        return repr(self)
+
+
+@dataclass(frozen=True)
+class FallbackRestartStrategyConfiguration(RestartStrategyConfiguration):
+    """The strategy of the place where the job runs: on Spark, tasks that fail are tried again."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +47,14 @@ class FixedDelayRestartStrategyConfiguration(RestartStrategyConfiguration):
     restart_attempts: int
     delay_ms: int
 
+    def get_restart_attempts(self) -> int:
+        """How many restarts there are."""
+        return self.restart_attempts
+
+    def get_delay_between_attempts_interval(self) -> timedelta:
+        """The time before each restart."""
+        return timedelta(milliseconds=self.delay_ms)
+
 
 @dataclass(frozen=True)
 class FailureRateRestartStrategyConfiguration(RestartStrategyConfiguration):
@@ -44,6 +63,18 @@ class FailureRateRestartStrategyConfiguration(RestartStrategyConfiguration):
     max_failures: int
     interval_ms: int
     delay_ms: int
+
+    def get_max_failure_rate(self) -> int:
+        """How many failures the interval may have."""
+        return self.max_failures
+
+    def get_failure_interval(self) -> timedelta:
+        """The time in which failures count."""
+        return timedelta(milliseconds=self.interval_ms)
+
+    def get_delay_between_attempts_interval(self) -> timedelta:
+        """The time before each restart."""
+        return timedelta(milliseconds=self.delay_ms)
 
 
 @dataclass(frozen=True)
@@ -59,6 +90,11 @@ class ExponentialDelayRestartStrategyConfiguration(RestartStrategyConfiguration)
 
 class RestartStrategies:
     """Makes restart strategies.  Durations are ms, a timedelta, a Duration or a text."""
+
+    @staticmethod
+    def fall_back_restart() -> FallbackRestartStrategyConfiguration:
+        """The strategy of the place where the job runs."""
+        return FallbackRestartStrategyConfiguration()
 
     @staticmethod
     def no_restart() -> NoRestartStrategyConfiguration:
@@ -116,6 +152,16 @@ class RestartStrategies:
             to_millis(reset_backoff_threshold, "reset_backoff_threshold", minimum=1),
             jitter_factor,
         )
+
+
+# PyFlink nests the classes of settings in the class that makes them.
+for _settings in (
+    NoRestartStrategyConfiguration,
+    FixedDelayRestartStrategyConfiguration,
+    FailureRateRestartStrategyConfiguration,
+    FallbackRestartStrategyConfiguration,
+):
+    setattr(RestartStrategies, _settings.__name__, _settings)
 
 
 def _number(name: str, value: int, least: int) -> int:

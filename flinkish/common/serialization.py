@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from flinkish.common.bulk import BulkWriterFactory, RowDataBulkWriterFactory
 from flinkish.common.errors import (
@@ -11,13 +12,18 @@ from flinkish.common.errors import (
     IllegalArgumentError,
     UnsupportedOperationError,
 )
+from flinkish.common.pyflink_names import pyflink_names
 from flinkish.common.typeinfo import TypeInformation, Types
+
+if not TYPE_CHECKING:
+    __getattr__ = pyflink_names(__name__)
 
 __all__ = [
     "BulkWriterFactory",
     "ByteArraySchema",
     "DeserializationSchema",
     "Encoder",
+    "ResultTypeQueryable",
     "RowDataBulkWriterFactory",
     "RowFieldExtractorSchema",
     "SerializationSchema",
@@ -35,12 +41,16 @@ def check_charset(name: str) -> None:
         )
 
 
-class DeserializationSchema(ABC):
-    """How bytes become elements."""
+class ResultTypeQueryable(ABC):
+    """An object that knows the type of the elements that it makes."""
 
     @abstractmethod
     def get_produced_type(self) -> TypeInformation:
         """The type of the elements."""
+
+
+class DeserializationSchema(ResultTypeQueryable):
+    """How bytes become elements."""
 
     @abstractmethod
     def selections(self, column: str) -> Sequence[Sequence[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flinkish.common._basic_types import (
     BasicType,
@@ -27,6 +27,10 @@ from flinkish.common._composite_types import (
     require_type,
 )
 from flinkish.common.ddl import type_from_ddl
+from flinkish.common.pyflink_names import pyflink_names
+
+if not TYPE_CHECKING:
+    __getattr__ = pyflink_names(__name__)
 
 __all__ = [
     "BasicArrayTypeInfo",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import (
@@ -13,7 +13,11 @@ from flinkish.common.errors import (
     IllegalArgumentError,
     UnsupportedOperationError,
 )
+from flinkish.common.pyflink_names import pyflink_names
 from flinkish.common.timestamps import MIN_TIMESTAMP, check_timestamp
+
+if not TYPE_CHECKING:
+    __getattr__ = pyflink_names(__name__)
 
 __all__ = [
     "TimestampAssigner",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -18,11 +19,13 @@ from flinkish.environment.settings import (
     CheckpointingMode,
     RuntimeExecutionMode,
 )
+from flinkish.environment.state_backends import StateBackend
 
 __all__ = ["Configured"]
 
 Self = TypeVar("Self", bound="Configured")
 
+_CHANGELOG = "state.changelog.enabled"
 _MODE = "execution.runtime-mode"
 _PARALLELISM = "parallelism.default"
 
@@ -38,6 +41,8 @@ class Configured:
         self._config = ExecutionConfig()
         self._checkpoints = CheckpointConfig()
         self._mode = RuntimeExecutionMode.STREAMING
+        self._local_parallelism = os.cpu_count() or 1
+        self._state_backend: StateBackend | None = None
         self._prepared: list[Callable[[Any], Any]] = []
         self.configure(configuration)
 
@@ -105,6 +110,20 @@ class Configured:
         """The interval of checkpoints in ms; -1 if it was not set."""
         return self._checkpoints.get_checkpoint_interval()
 
+    def set_state_backend(self: Self, state_backend: StateBackend) -> Self:
+        """Keep a state backend; state lies in the checkpoint of Spark's query, whichever it is."""
+        if not isinstance(state_backend, StateBackend):
+            raise ArgumentTypeError(
+                "set_state_backend takes a StateBackend, such as HashMapStateBackend(), not "
+                f"{state_backend!r}"
+            )
+        self._state_backend = state_backend
+        return self
+
+    def get_state_backend(self) -> StateBackend | None:
+        """The state backend that was set, None if none was."""
+        return self._state_backend
+
     def set_buffer_timeout(self: Self, timeout_millis: int) -> Self:
         """Keep a timeout of buffers, which Spark does not have."""
         self._configuration.set_integer("execution.buffer-timeout", timeout_millis)
@@ -131,6 +150,50 @@ class Configured:
     def get_checkpointing_mode(self) -> CheckpointingMode:
         """The mode of checkpoints that was set."""
         return self._checkpoints.get_checkpointing_mode()
+
+    def get_checkpointing_consistency_mode(self) -> CheckpointingMode:
+        """The same under Flink's newer name."""
+        return self.get_checkpointing_mode()
+
+    def is_force_unaligned_checkpoints(self) -> bool:
+        """Whether unaligned checkpoints were insisted on."""
+        return bool(self._checkpoints.is_force_unaligned_checkpoints())
+
+    def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
+        """Whether operators of different numbers of key groups may run in one task."""
+        key = "pipeline.operator-chaining.chain-operators-with-different-max-parallelism"
+        return self._configuration.get_boolean(key, True)
+
+    def enable_changelog_state_backend(self: Self, enabled: bool) -> Self:
+        """Keep the wish, with a warning: each micro-batch writes the changes of state alone."""
+        warnings.warn(
+            "enable_changelog_state_backend has no effect on Spark: each micro-batch writes the "
+            "changes of state alone, in any case",
+            stacklevel=2,
+        )
+        self._configuration.set_boolean(_CHANGELOG, enabled)
+        return self
+
+    def is_changelog_state_backend_enabled(self) -> bool | None:
+        """Whether a log of changes was wished for; None if nobody said."""
+        found = self._configuration.get_boolean(_CHANGELOG, False)
+        return found if self._configuration.contains_key(_CHANGELOG) else None
+
+    def get_default_local_parallelism(self) -> int:
+        """The number of tasks of a program that sets none: the cores of this machine."""
+        return self._local_parallelism
+
+    def set_default_local_parallelism(self, parallelism: int) -> None:
+        """Set how many tasks operators have if the program sets none."""
+        self.set_parallelism(parallelism)
+        self._local_parallelism = parallelism
+
+    def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
+        """Refused: Spark's files of a job have another way to functions."""
+        raise UnsupportedOperationError(
+            f"register_cached_file({file_path!r}): PyFlink's functions cannot read such files "
+            "either; send it with add_python_archive(path, 'data'), and functions open data/..."
+        )
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
         """Whether unaligned checkpoints were wished for."""
@@ -176,9 +239,9 @@ class Configured:
         before = self._configuration.get_string("spark.jars", "")
         self._configuration.set_string("spark.jars", ",".join(filter(None, [before, *jars_path])))
 
-    def add_classpaths(self, *classpaths_path: str) -> None:
+    def add_classpaths(self, *classpaths: str) -> None:
         """Give the session that a job starts these jars, as `add_jars` does."""
-        self.add_jars(*classpaths_path)
+        self.add_jars(*classpaths)
 
 
 def _mode_of(text: Any) -> RuntimeExecutionMode:

@@ -23,6 +23,7 @@ from flinkish.common.watermark_strategy import WatermarkStrategy
 from flinkish.environment.collected import elements_of
 from flinkish.environment.configured import Configured
 from flinkish.environment.connectors.base import Source
+from flinkish.environment.connectors.kafka_functions import FlinkKafkaConsumer
 from flinkish.environment.execution import Execution
 from flinkish.environment.nodes import Graph, Node
 from flinkish.environment.settings import RuntimeExecutionMode
@@ -108,8 +109,15 @@ class StreamExecutionEnvironment(Configured):
         source_name: str = "Custom Source",
         type_info: TypeInformation | None = None,
     ) -> DataStream:
-        """The elements of a SourceFunction, which is a CheckpointedFunction, too; unbounded."""
+        """The elements of a SourceFunction, which is a CheckpointedFunction, too; unbounded.
+
+        Or those of a FlinkKafkaConsumer.
+        """
         from flinkish.functions.source import SourceFunction
+
+        if isinstance(source_func, FlinkKafkaConsumer):
+            strategy = source_func.watermark_strategy or WatermarkStrategy.no_watermarks()
+            return self.from_source(source_func, strategy, source_name, type_info)
 
         if not isinstance(source_func, SourceFunction):
             raise ArgumentTypeError(f"add_source takes a SourceFunction, not {source_func!r}")

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import TYPE_CHECKING, Any
 
-from flinkish.common.errors import IllegalArgumentError
+from flinkish.common.durations import Duration
+from flinkish.common.errors import IllegalArgumentError, UnsupportedOperationError
+from flinkish.common.kept_settings import Kept, keeps
+from flinkish.environment.state_backends import CheckpointStorage
 
 __all__ = [
     "CheckpointConfig",
@@ -37,6 +41,34 @@ class ExternalizedCheckpointRetention(Enum):
     NO_EXTERNALIZED_CHECKPOINTS = 2
 
 
+_NO_BARRIERS = "micro-batches have no barriers that could be aligned"
+
+
+@keeps(
+    (
+        Kept(
+            "set_aligned_checkpoint_timeout",
+            "alignment_timeout",
+            "get_aligned_checkpoint_timeout",
+            Duration.of_millis(0),
+            _NO_BARRIERS,
+        ),
+        Kept(
+            "set_alignment_timeout",
+            "alignment_timeout",
+            "get_alignment_timeout",
+            Duration.of_millis(0),
+            _NO_BARRIERS,
+        ),
+        Kept(
+            "set_force_unaligned_checkpoints",
+            "force_unaligned_checkpoints",
+            "is_force_unaligned_checkpoints",
+            False,
+            _NO_BARRIERS,
+        ),
+    )
+)
 class CheckpointConfig:
     """The settings of checkpoints, which Spark takes with each micro-batch.
 
@@ -44,6 +76,10 @@ class CheckpointConfig:
     each in a directory of its own.  The other settings are kept and change nothing: state counts
     exactly once, and checkpoints stay after a job's end.
     """
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...  # the methods that are kept
 
     def __init__(self) -> None:
         self._interval = -1
@@ -86,9 +122,12 @@ class CheckpointConfig:
         self._storage = checkpoint_path
         return self
 
-    def set_checkpoint_storage(self, storage: str) -> CheckpointConfig:
-        """The same as `set_checkpoint_storage_dir`."""
-        return self.set_checkpoint_storage_dir(storage)
+    def set_checkpoint_storage(self, storage: str | CheckpointStorage) -> CheckpointConfig:
+        """The same as `set_checkpoint_storage_dir`, or the directory of a CheckpointStorage."""
+        if not isinstance(storage, CheckpointStorage):
+            return self.set_checkpoint_storage_dir(storage)
+        path = storage.get_checkpoint_path()
+        return self if path is None else self.set_checkpoint_storage_dir(path)
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
         """The mode that was set."""
@@ -116,11 +155,14 @@ class CheckpointConfig:
         """The pause in ms."""
         return self._min_pause
 
-    def set_min_pause_between_checkpoints(self, min_pause: int) -> CheckpointConfig:
+    def set_min_pause_between_checkpoints(
+        self, min_pause_between_checkpoints: int
+    ) -> CheckpointConfig:
         """Keep a pause."""
-        if min_pause < 0:
-            raise IllegalArgumentError(f"the pause must be 0 or more ms, not {min_pause}")
-        self._min_pause = min_pause
+        pause = min_pause_between_checkpoints
+        if pause < 0:
+            raise IllegalArgumentError(f"the pause must be 0 or more ms, not {pause}")
+        self._min_pause = pause
         return self
 
     def get_max_concurrent_checkpoints(self) -> int:
@@ -136,12 +178,35 @@ class CheckpointConfig:
         """How many checkpoints may fail in a row."""
         return self._failures
 
-    def set_tolerable_checkpoint_failure_number(self, number: int) -> CheckpointConfig:
+    def set_tolerable_checkpoint_failure_number(
+        self, tolerable_checkpoint_failure_number: int
+    ) -> CheckpointConfig:
         """Keep a number of failures; a micro-batch that fails ends the query."""
+        number = tolerable_checkpoint_failure_number
         if number < 0:
             raise IllegalArgumentError(f"the number of failures must be 0 or more, not {number}")
         self._failures = number
         return self
+
+    def is_fail_on_checkpointing_errors(self) -> bool:
+        """Whether a checkpoint that fails ends the query: it always does."""
+        return True
+
+    def set_fail_on_checkpointing_errors(
+        self, fail_on_checkpointing_errors: bool
+    ) -> CheckpointConfig:
+        """Take True; UnsupportedOperationError for False."""
+        if not fail_on_checkpointing_errors:
+            raise UnsupportedOperationError(
+                "set_fail_on_checkpointing_errors(False): a checkpoint is the end of a micro-batch "
+                "of Spark's, and one that fails ends the query; start it again with the same "
+                "checkpoint"
+            )
+        return self
+
+    def is_externalized_checkpoints_enabled(self) -> bool:
+        """Whether checkpoints stay after a job was cancelled: with a storage they do."""
+        return self._storage is not None
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
         """Keep the wish for unaligned checkpoints; micro-batches have no barriers."""
@@ -161,10 +226,10 @@ class CheckpointConfig:
         return self._retention
 
     def set_externalized_checkpoint_retention(
-        self, retention: ExternalizedCheckpointRetention
+        self, retention_mode: ExternalizedCheckpointRetention
     ) -> CheckpointConfig:
         """Keep what is to become of checkpoints; here they stay."""
-        self._retention = retention
+        self._retention = retention_mode
         return self
 
 

@@ -11,6 +11,7 @@ from flinkish.common.errors import ArgumentTypeError
 from flinkish.common.restart_strategy import (
     ExponentialDelayRestartStrategyConfiguration,
     FailureRateRestartStrategyConfiguration,
+    FallbackRestartStrategyConfiguration,
     FixedDelayRestartStrategyConfiguration,
     NoRestartStrategyConfiguration,
     RestartStrategyConfiguration,
@@ -87,7 +88,7 @@ def backoff_of(
     chance: Callable[[float, float], float] = random.uniform,
 ) -> RestartBackoff:
     """The back-off that these settings describe; ``chance(low, high)`` gives the jitter."""
-    if isinstance(settings, NoRestartStrategyConfiguration):
+    if isinstance(settings, (NoRestartStrategyConfiguration, FallbackRestartStrategyConfiguration)):
         return _Never()
     if isinstance(settings, FixedDelayRestartStrategyConfiguration):
         return _FixedDelay(settings)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import struct
 from abc import ABC, abstractmethod
-from typing import Any, Generic, Protocol
+from typing import Any
 
 from flinkish._core.windows.time_window import TimeWindow
+from flinkish.common.serializer import Readable, TypeSerializer, Writable
 from flinkish.common.timestamps import MAX_TIMESTAMP
-from flinkish.common.type_variables import T
 from flinkish.time.namespaces import NamespaceSerializer
 
 __all__ = [
@@ -81,37 +81,14 @@ class CountWindow(Window):
         return f"CountWindow(id={self.id})"
 
 
-class _Writable(Protocol):
-    def write(self, data: bytes, /) -> Any: ...
-
-
-class _Readable(Protocol):
-    def read(self, size: int = ..., /) -> bytes: ...
-
-
-class TypeSerializer(ABC, Generic[T]):
-    """Turns one type of window into bytes and back; equal windows have equal bytes.
-
-    Streams have ``write(bytes)`` and ``read(size)``, like ``io.BytesIO``.
-    """
-
-    @abstractmethod
-    def serialize(self, element: T, stream: _Writable) -> None:
-        """Write the bytes of ``element`` to ``stream``."""
-
-    @abstractmethod
-    def deserialize(self, stream: _Readable) -> T:
-        """Read what ``serialize`` wrote."""
-
-
 class TimeWindowSerializer(TypeSerializer[TimeWindow]):
     """Start and end, eight bytes each."""
 
-    def serialize(self, element: TimeWindow, stream: _Writable) -> None:
+    def serialize(self, element: TimeWindow, stream: Writable) -> None:
         """Write start and end, in ms, as two integers of 8 bytes."""
         stream.write(struct.pack(">qq", element.start, element.end))
 
-    def deserialize(self, stream: _Readable) -> TimeWindow:
+    def deserialize(self, stream: Readable) -> TimeWindow:
         """Read the window that ``serialize`` wrote."""
         return TimeWindow(*struct.unpack(">qq", stream.read(16)))
 
@@ -119,11 +96,11 @@ class TimeWindowSerializer(TypeSerializer[TimeWindow]):
 class CountWindowSerializer(TypeSerializer[CountWindow]):
     """The number, eight bytes."""
 
-    def serialize(self, element: CountWindow, stream: _Writable) -> None:
+    def serialize(self, element: CountWindow, stream: Writable) -> None:
         """Write the number of the window as an integer of 8 bytes."""
         stream.write(struct.pack(">q", element.id))
 
-    def deserialize(self, stream: _Readable) -> CountWindow:
+    def deserialize(self, stream: Readable) -> CountWindow:
         """Read the window that ``serialize`` wrote."""
         return CountWindow(*struct.unpack(">q", stream.read(8)))
 
@@ -131,11 +108,11 @@ class CountWindowSerializer(TypeSerializer[CountWindow]):
 class GlobalWindowSerializer(TypeSerializer[GlobalWindow]):
     """One byte, since there is only one."""
 
-    def serialize(self, element: GlobalWindow, stream: _Writable) -> None:
+    def serialize(self, element: GlobalWindow, stream: Writable) -> None:
         """Write one byte, since all such windows are the same."""
         stream.write(b"\0")
 
-    def deserialize(self, stream: _Readable) -> GlobalWindow:
+    def deserialize(self, stream: Readable) -> GlobalWindow:
         """Read the byte that ``serialize`` wrote, and give the window."""
         stream.read(1)
         return GlobalWindow.get()

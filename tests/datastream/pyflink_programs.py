@@ -65,7 +65,7 @@ PROGRAMS = {
             "add_python_file(file_path); set_python_requirements(requirements_file_path, "
             "requirements_cache_dir); add_python_archive(archive_path, target_dir); "
             "set_python_executable(python_exec); add_jars(*jars_path); "
-            "add_classpaths(*classpaths_path); get_execution_environment(configuration); "
+            "add_classpaths(*classpaths); get_execution_environment(configuration); "
             "add_source(source_func, source_name, type_info); from_source(source, "
             "watermark_strategy, source_name, type_info); from_collection(collection, "
             "type_info); read_text_file(file_path, charset_name); execute(job_name); "

@@ -131,16 +131,12 @@ IMPORTS = {
 }
 # Module of PyFlink to names that it has and this has not.
 REFUSED = {
-    "datastream.connectors": (
-        "DynamicKafkaSource FlinkKafkaConsumer FlinkKafkaProducer PulsarSource RMQSource "
-        "Semantic StreamingFileSink"
-    ),
+    "datastream.connectors": ("DynamicKafkaSource PulsarSource RMQSource StreamingFileSink"),
     "datastream.connectors.cassandra": "CassandraSink ClusterBuilder ConsistencyLevel",
     "datastream.connectors.dynamic_kafka": "DynamicKafkaSource KafkaMetadataService",
     "datastream.connectors.elasticsearch": "Elasticsearch7SinkBuilder ElasticsearchSink",
     "datastream.connectors.file_system": "StreamingFileSink",
     "datastream.connectors.hybrid_source": "HybridSource HybridSourceBuilder",
-    "datastream.connectors.kafka": "FlinkKafkaConsumer FlinkKafkaProducer Semantic",
     "datastream.connectors.kinesis": "FlinkKinesisConsumer KinesisStreamsSink",
     "datastream.connectors.pulsar": "PulsarSink PulsarSource StartCursor StopCursor",
     "datastream.connectors.rabbitmq": "RMQConnectionConfig RMQSink RMQSource",

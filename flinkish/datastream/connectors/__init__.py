@@ -22,7 +22,12 @@ if TYPE_CHECKING:
         JdbcExecutionOptions,
         JdbcSink,
     )
-    from flinkish.datastream.connectors.kafka import KafkaSource
+    from flinkish.datastream.connectors.kafka import (
+        FlinkKafkaConsumer,
+        FlinkKafkaProducer,
+        KafkaSource,
+        Semantic,
+    )
     from flinkish.datastream.connectors.number_seq import NumberSequenceSource
 else:
     __getattr__, __dir__ = lazy_names(
@@ -39,7 +44,12 @@ else:
                 "JdbcConnectionOptions",
                 "JdbcExecutionOptions",
             ),
-            "flinkish.datastream.connectors.kafka": ("KafkaSource",),
+            "flinkish.datastream.connectors.kafka": (
+                "FlinkKafkaConsumer",
+                "FlinkKafkaProducer",
+                "KafkaSource",
+                "Semantic",
+            ),
             "flinkish.datastream.connectors.file_system": (
                 "BucketAssigner",
                 "FileEnumeratorProvider",
@@ -53,9 +63,6 @@ else:
             ),
         },
         refused={
-            "flinkish.datastream.connectors.kafka": (
-                "FlinkKafkaConsumer FlinkKafkaProducer Semantic"
-            ),
             "flinkish.datastream.connectors.dynamic_kafka": (
                 "DynamicKafkaSource DynamicKafkaSourceBuilder KafkaMetadataService "
                 "KafkaRecordDeserializationSchema KafkaStreamSetSubscriber "
@@ -78,6 +85,8 @@ __all__ = [
     "FileSource",
     "FileSourceBuilder",
     "FileSplitAssignerProvider",
+    "FlinkKafkaConsumer",
+    "FlinkKafkaProducer",
     "JdbcConnectionOptions",
     "JdbcExecutionOptions",
     "JdbcSink",
@@ -85,6 +94,7 @@ __all__ = [
     "NumberSequenceSource",
     "OutputFileConfig",
     "RollingPolicy",
+    "Semantic",
     "Sink",
     "Source",
     "StreamFormat",

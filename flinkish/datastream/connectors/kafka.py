@@ -1,12 +1,19 @@
 """PyFlink's module of sources and sinks of Kafka."""
 
-from flinkish.common.lazy import refused_names
+from typing import TYPE_CHECKING
+
+from flinkish.common.pyflink_names import pyflink_names
 from flinkish.environment.connectors.kafka import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
     KafkaSource,
     KafkaSourceBuilder,
     KafkaTopicPartition,
+)
+from flinkish.environment.connectors.kafka_functions import (
+    FlinkKafkaConsumer,
+    FlinkKafkaProducer,
+    Semantic,
 )
 from flinkish.environment.connectors.kafka_sinks import (
     KafkaRecordSerializationSchema,
@@ -16,13 +23,12 @@ from flinkish.environment.connectors.kafka_sinks import (
     KafkaTopicSelector,
 )
 
-__getattr__ = refused_names(
-    __name__,
-    "FlinkKafkaConsumer FlinkKafkaProducer Semantic",
-    "Flink 2 has no Java classes for it any more: take KafkaSource and KafkaSink",
-)
+if not TYPE_CHECKING:
+    __getattr__ = pyflink_names(__name__)
 
 __all__ = [
+    "FlinkKafkaConsumer",
+    "FlinkKafkaProducer",
     "KafkaOffsetResetStrategy",
     "KafkaOffsetsInitializer",
     "KafkaRecordSerializationSchema",
@@ -33,4 +39,5 @@ __all__ = [
     "KafkaSourceBuilder",
     "KafkaTopicPartition",
     "KafkaTopicSelector",
+    "Semantic",
 ]

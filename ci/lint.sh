@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Style, types and layers: bash ci/lint.sh
+# Style, types, layers, pages and docstrings: bash ci/lint.sh
 #
 # Runs every check even when one fails, then names those that did.
 set -euo pipefail
@@ -25,9 +25,10 @@ stubs() (
         --allowlist "$ROOT/ci/stubtest.allow" --ignore-unused-allowlist $modules
 )
 
-layers() (
+rules() (
     cd "$ROOM"
-    pytest -q --tb=line -c "$ROOT/pyproject.toml" --rootdir "$ROOM" tests/test_layers.py
+    pytest -q --tb=line -c "$ROOT/pyproject.toml" --rootdir "$ROOM" \
+        tests/test_layers.py tests/test_docs.py tests/test_docstrings.py
 )
 
 cd "$ROOT"
@@ -36,7 +37,7 @@ check "ruff format" ruff format --check .
 check "mypy" mypy
 check "stubtest" stubs
 check "Cython hints" python ci/hints.py
-check "layers" layers
+check "rules of sources and pages" rules
 if command -v shellcheck >/dev/null; then
     check "shellcheck" shellcheck ci/*.sh .ci/run
 fi

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import flinkish
+from tests.cpu import Slowest
 from tests.processes import python_path
 from tests.waiting import PATIENCE
 
@@ -46,6 +47,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # What takes minutes: kills, clusters, demonstrations, many rounds of real threads.
 HERE = Path(__file__).resolve().parent
 LONG = (HERE / "stress", HERE / "spark" / "long")
+# Rules of sources and pages, which ci/lint.sh checks.
+RULES = tuple(HERE / f"test_{name}.py" for name in ("layers", "docs", "docstrings"))
 
 FDS = Path("/proc/self/fd")
 MOST_LEFT = 16  # descriptors after a test; some are of libraries that it was the first to use
@@ -53,15 +56,21 @@ MOST_LEFT = 16  # descriptors after a test; some are of libraries that it was th
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="also the tests that take minutes")
+    parser.addoption("--slowest", type=int, metavar="N", help="list N tests that took most CPU")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if count := config.getoption("slowest"):
+        config.pluginmanager.register(Slowest(count))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out what takes minutes, unless it is asked for by its path or by --all."""
-    folder = collection_path.resolve()
-    if folder not in LONG or config.getoption("all"):
+    """Leave out what takes minutes, unless --all asks for it, and rules; paths ask for both."""
+    place = collection_path.resolve()
+    if place not in RULES and (place not in LONG or config.getoption("all")):
         return None
     asked = [Path(argument.split("::")[0]).resolve() for argument in config.args]
-    return not any(folder in (path, *path.parents) for path in asked) or None
+    return not any(place in (path, *path.parents) for path in asked) or None
 
 
 def pytest_report_header() -> str:

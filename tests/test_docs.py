@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.checkout import ROOT, examples
+from tests.checkout import ROOT, examples, of_each
 
 # What keeps a sentence from being understood at the first reading, and what to do about it; in
 # pages and in sources.
@@ -26,7 +26,7 @@ HARD = {
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@of_each(PAGES)
 def test_links_lead_somewhere(page: Path) -> None:
     links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text())
     local = [link for link in links if "://" not in link]
@@ -51,7 +51,7 @@ def hard_words(path: Path, patterns: dict[str, str]) -> list[str]:
 
 
 @pytest.mark.spark  # imports what needs pyspark
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@of_each(PAGES)
 def test_what_blocks_import_exists(page: Path) -> None:
     blocks = [ast.parse(code, str(page)) for code in examples(str(page))]
     for node in (node for block in blocks for node in ast.walk(block)):
@@ -62,7 +62,7 @@ def test_what_blocks_import_exists(page: Path) -> None:
 
 
 # The changelog's earlier entries stay as they were written.
-@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.relative_to(ROOT).as_posix())
+@of_each(PAGES[1:])
 def test_pages_are_in_plain_english(page: Path) -> None:
     assert not hard_words(page, HARD)
 

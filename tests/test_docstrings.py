@@ -14,9 +14,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import flinkish
+from tests.checkout import of_each
 
 INSTALLED = Path(flinkish.__file__).parent
 PACKAGES = [
@@ -102,7 +101,7 @@ def is_compiled(kind: type) -> bool:
     return kind.__module__.startswith("flinkish._core")
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@of_each(PACKAGES)
 def test_public_names_say_what_they_are(package: str) -> None:
     faults = []
     for name, value in public(package).items():

@@ -10,9 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import pytest
-
-from tests.checkout import ROOT
+from tests.checkout import ROOT, of_each
 
 PACKAGE = ROOT / "flinkish"
 ROOMS = [
@@ -97,7 +95,7 @@ def test_every_package_is_a_known_room() -> None:
     assert {room_of(path) for path in COMPILED} == {"_core"}
 
 
-@pytest.mark.parametrize("path", PYTHON + CYTHON, ids=name_of)
+@of_each(PYTHON + CYTHON)
 def test_imports_come_from_above(path: Path) -> None:
     room = room_of(path)
     wrong = []
@@ -119,7 +117,7 @@ def test_imports_come_from_above(path: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("path", [path for path in CYTHON if room_of(path) == "_core"], ids=name_of)
+@of_each([path for path in CYTHON if room_of(path) == "_core"])
 def test_the_floor_knows_no_world(path: Path) -> None:
     """No thread, socket, clock or log: time is an argument."""
     world = {"threading", "socket", "time", "logging", "asyncio", "subprocess", "multiprocessing"}
@@ -128,7 +126,7 @@ def test_the_floor_knows_no_world(path: Path) -> None:
     assert not found, f"{name_of(path)} imports {', '.join(found)}"
 
 
-@pytest.mark.parametrize("path", CYTHON, ids=name_of)
+@of_each(CYTHON)
 def test_imports_of_the_floor_come_from_above(path: Path) -> None:
     here = path.parent.relative_to(PACKAGE / "_core").as_posix()
     homes = {name.replace("/", "."): name for name in FLOOR}
@@ -142,7 +140,7 @@ def test_imports_of_the_floor_come_from_above(path: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("path", sorted((PACKAGE / "spark").rglob("*.py")), ids=name_of)
+@of_each(sorted((PACKAGE / "spark").rglob("*.py")))
 def test_imports_of_the_spark_room_come_from_above(path: Path) -> None:
     """But those of type checkers, and those that a function makes when it runs."""
     if path == PACKAGE / "spark" / "__init__.py":
@@ -213,7 +211,7 @@ def test_the_rooms_of_the_floor_are_known() -> None:
 CAPTIONED = sorted({*PACKAGE.glob("*/__init__.py"), *(PACKAGE / "_core").rglob("__init__.py")})
 
 
-@pytest.mark.parametrize("path", CAPTIONED, ids=name_of)
+@of_each(CAPTIONED)
 def test_a_room_opens_with_its_caption(path: Path) -> None:
     caption = ast.get_docstring(ast.parse(path.read_text())) or ""
     missing = [part for part in ("Owns:", "Uses:", "Must not:") if part not in caption]
@@ -228,7 +226,7 @@ HOSTS = {
 }
 
 
-@pytest.mark.parametrize("path", COMPILED, ids=name_of)
+@of_each(COMPILED)
 def test_a_compiled_module_has_header_and_stub(path: Path) -> None:
     """A part is described in the stub of the module that includes it.
 
@@ -270,7 +268,7 @@ NUMERIC = re.compile(
 )
 
 
-@pytest.mark.parametrize("path", CYTHON, ids=name_of)
+@of_each(CYTHON)
 def test_c_functions_state_their_exceptions(path: Path) -> None:
     silent = [
         found["name"]

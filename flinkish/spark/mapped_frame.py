@@ -8,6 +8,7 @@ from functools import cached_property
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from flinkish.spark.map_in_arrow import map_in_arrow
 from flinkish.spark.worker_heap import Batches, MapBatches, settling
 
 __all__ = ["Batches", "MapBatches", "MappedFrame"]
@@ -37,7 +38,7 @@ class MappedFrame:
         if self.function is None:
             return self.base
         assert self.made is not None
-        return self.base.mapInArrow(settling(self.function), self.made)
+        return map_in_arrow(self.base, settling(self.function), self.made)
 
     def map(self, function: MapBatches, made: StructType | str) -> MappedFrame:
         """The rows that a function makes of these."""

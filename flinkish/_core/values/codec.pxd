@@ -20,7 +20,10 @@
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
+# A payload is an Arrow IPC record-batch message, then 8 bytes that say its schema.
+
 cdef enum:
+    HASH_SIZE = 8
     HEADER_SIZE = 32
     LAYOUT = 1
     FLAG_ZSTD = 1

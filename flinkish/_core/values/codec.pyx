@@ -1,5 +1,6 @@
 """Batches cut by key group, and frames for state bytes."""
 
+import hashlib
 import struct
 import zlib
 from typing import NamedTuple
@@ -10,10 +11,12 @@ import pyarrow
 from cpython.buffer cimport (
     PyBUF_CONTIG_RO,
     PyBUF_FORMAT,
+    PyBUF_SIMPLE,
     PyBUF_WRITABLE,
     PyBuffer_Release,
     PyObject_GetBuffer,
 )
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -130,13 +133,65 @@ class CorruptPayload(ValueError):
     """Bytes that are no record batch of the schema that they should have."""
 
 
+# The schemas that were asked for last, with their hashes: a task has a few, and asks for each
+# payload.  Mostly it is the same object, or another one for the same schema of Arrow's.
+cdef list _hashes = []
+cdef int MOST_HASHES = 16
+
+
+cdef bytes _hash_of(object schema):
+    """8 bytes for the names and types of a schema, whatever may be null."""
+    cdef tuple known
+    for known in _hashes:
+        if known[0] is schema or schema.equals(known[0]):
+            return known[1]
+    text = "\n".join([f"{field.name} {field.type}".replace(" not null", "") for field in schema])
+    digest = hashlib.blake2b(text.encode(), digest_size=HASH_SIZE).digest()
+    _hashes.insert(0, (schema, digest))
+    del _hashes[MOST_HASHES:]
+    return digest
+
+
+cdef str _columns(object schema):
+    return ", ".join([f"{field.name} {field.type}" for field in schema])
+
+
+cdef bytes _last_bytes(object payload):
+    """The last bytes of a payload, where its hash is; fewer if it has no more."""
+    cdef Py_buffer view
+    cdef Py_ssize_t size
+    PyObject_GetBuffer(payload, &view, PyBUF_SIMPLE)
+    try:
+        size = min(view.len, <Py_ssize_t>HASH_SIZE)
+        return PyBytes_FromStringAndSize((<const char*>view.buf) + (view.len - size), size)
+    finally:
+        PyBuffer_Release(&view)
+
+
+def pack_payload(batch: object) -> bytes:
+    """A batch as one payload: an Arrow IPC record-batch message, then 8 bytes for its schema.
+
+    The message itself has no schema; it is some 300 bytes besides the data.  Bodies are not
+    compressed: Spark's shuffle does that.  ValueError for a dictionary-encoded column.
+    """
+    _refuse_dictionaries(batch.schema)
+    return b"".join((batch.serialize(), _hash_of(batch.schema)))
+
+
+cdef int _refuse_dictionaries(object schema) except -1:
+    for field in schema:
+        if pyarrow.types.is_dictionary(field.type):
+            raise ValueError(f"column {field.name!r} is dictionary-encoded, which a payload without"
+                             f" schema cannot carry; cast it to {field.type.value_type}")
+    return 0
+
+
 def pack_groups(batch: object, groups: object, number_of_groups: int) -> list:
     """Cut a batch into `(group, payload, rows)`, one for each group that has rows, ascending.
 
     `batch` is a `pyarrow.RecordBatch` or `Table`; `groups` as for `group_rows`; rows of group
-    -1 go nowhere, so the rows returned may be fewer than the batch's.  A payload is one Arrow
-    IPC record-batch message without its schema (some 300 bytes besides the data), which
-    `unpack_payload` reads.  Bodies are not compressed: Spark's shuffle does that.
+    -1 go nowhere, so the rows returned may be fewer than the batch's.  Payloads are those of
+    `pack_payload`, which `unpack_payload` reads.
 
     ValueError for a dictionary-encoded column, or groups that do not fit.
     """
@@ -145,10 +200,8 @@ def pack_groups(batch: object, groups: object, number_of_groups: int) -> list:
         if len(batches) > 1:
             raise ValueError("the table's text does not fit one batch (2 GiB); pack smaller ones")
         batch = batches[0] if batches else pyarrow.RecordBatch.from_pylist([], batch.schema)
-    for field in batch.schema:
-        if pyarrow.types.is_dictionary(field.type):
-            raise ValueError(f"column {field.name!r} is dictionary-encoded, which a payload without"
-                             f" schema cannot carry; cast it to {field.type.value_type}")
+    _refuse_dictionaries(batch.schema)
+    digest = _hash_of(batch.schema)
     order, offsets, skipped = group_rows(groups, number_of_groups)
     if len(order) + skipped != batch.num_rows:
         raise ValueError(f"found {len(order) + skipped} groups for {batch.num_rows} rows; give one"
@@ -160,25 +213,32 @@ def pack_groups(batch: object, groups: object, number_of_groups: int) -> list:
         rows = ends[group + 1] - ends[group]
         if rows:
             part = sorted_batch.slice(ends[group], rows)
-            payloads.append((group, part.serialize().to_pybytes(), rows))
+            payloads.append((group, b"".join((part.serialize(), digest)), rows))
     return payloads
 
 
 def unpack_payload(payload: object, schema: object) -> object:
     """The `pyarrow.RecordBatch` of a payload; its columns lie in the payload's memory.
 
+    The payload says by which schema it was packed, which must be this one, but for what may be
+    null: else a text of 64-bit offsets, read with those of 32 bits, would be an empty one.
     Everything in it is checked (some 4 ns a row for text, nothing for numbers), so that bad
-    bytes are a CorruptPayload here and not a crash later.  Types of equal width cannot be told
-    apart: the schema must be the one that was packed.
+    bytes are a CorruptPayload here and not a crash later.
     """
+    cdef bytes wanted = _hash_of(schema)
+    cdef bytes found = _last_bytes(payload)
+    if found != wanted:
+        raise CorruptPayload(
+            f"{memoryview(payload).nbytes} bytes were not packed by the schema ({_columns(schema)}),"
+            f" of the hash {wanted.hex()}: they end with {found.hex() or 'nothing'}; cast the"
+            " columns to it before they are packed")
     try:
         batch = pyarrow.ipc.read_record_batch(pyarrow.py_buffer(payload), schema)
         batch.validate(full=True)
     except (pyarrow.ArrowException, EOFError, OSError, ValueError) as error:
-        fields = ", ".join(f"{field.name} {field.type}" for field in schema)
         raise CorruptPayload(
-            f"{memoryview(payload).nbytes} bytes are no record batch of ({fields}): {error}; pack"
-            " and unpack with one schema and one version of the library") from None
+            f"{memoryview(payload).nbytes} bytes are no record batch of ({_columns(schema)}): {error};"
+            " pack and unpack with one schema and one version of the library") from None
     return batch
 
 

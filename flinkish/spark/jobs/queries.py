@@ -29,6 +29,7 @@ from flinkish.spark.internals import optimized_plan
 from flinkish.spark.jobs.changes import Change, Changes, changes_of
 from flinkish.spark.jobs.inputs import Input
 from flinkish.spark.jobs.rounds import Round
+from flinkish.spark.map_in_arrow import map_in_arrow
 from flinkish.spark.mapped_frame import Batches, MappedFrame
 from flinkish.spark.session import context_of
 from flinkish.spark.streams.data_stream import DataStream
@@ -158,7 +159,7 @@ def analyze(spark: SparkSession, query: Query) -> Analysis:
     try:
         for probe, name in probes.items():
             kind = query.tables[name]
-            rows = spark.range(1).mapInArrow(_probe(probe), row_schema(kind))
+            rows = map_in_arrow(spark.range(1), _probe(probe), row_schema(kind))
             views[name] = f"{probe}_{secrets.token_hex(8)}"
             rows.createOrReplaceTempView(views[name])
         try:

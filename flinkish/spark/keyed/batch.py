@@ -22,6 +22,7 @@ from flinkish.spark.keyed.packing import keyed_batch
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, KEY, OperatorPlan
 from flinkish.spark.keyed.result_rows import Result, result_batch, results_schema
 from flinkish.spark.keyed.two_inputs import INPUT, union_frame
+from flinkish.spark.map_in_arrow import map_in_arrow
 
 __all__ = ["run_both", "run_rows"]
 
@@ -41,12 +42,12 @@ def run_rows(frame: DataFrame, plan: OperatorPlan) -> DataFrame:
         added = [StructField(KEY, BinaryType())]
         added += [StructField(EVENT_TIME, LongType())] if plan.timed else []
         fields = [field for field in frame.schema.fields if field.name in plan.schema.names]
-        frame = frame.mapInArrow(_select_keys(plan), StructType([*fields, *added]))
+        frame = map_in_arrow(frame, _select_keys(plan), StructType([*fields, *added]))
         keys = [KEY]
     times = [EVENT_TIME if plan.key_selector is not None else plan.event_time]
     order = [*keys, *(name for name in times if plan.timed and name is not None)]
     ordered = plan.spread(frame, *keys).sortWithinPartitions(*order)
-    return ordered.mapInArrow(_run_keys(plan), results_schema())
+    return map_in_arrow(ordered, _run_keys(plan), results_schema())
 
 
 def run_both(frame: DataFrame, second: DataFrame, plan: OperatorPlan) -> DataFrame:
@@ -56,7 +57,7 @@ def run_both(frame: DataFrame, second: DataFrame, plan: OperatorPlan) -> DataFra
     """
     both = union_frame((frame, second), plan)
     ordered = plan.spread(both, KEY).sortWithinPartitions(KEY, EVENT_TIME, INPUT)
-    return ordered.mapInArrow(_run_keys(plan), results_schema())
+    return map_in_arrow(ordered, _run_keys(plan), results_schema())
 
 
 def _select_keys(plan: OperatorPlan) -> Callable[[Batches], Batches]:

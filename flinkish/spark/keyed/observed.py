@@ -17,6 +17,7 @@ from pyspark.sql.types import ArrayType, LongType, StringType, StructField, Stru
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.keyed.counted_rows import COUNTED, NUMBERS, OWN, Counts, counting
 from flinkish.spark.keyed.result_rows import COUNTERS, GAUGES, METRICS, REPORTS
+from flinkish.spark.map_in_arrow import map_in_arrow
 from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.schemas import output_schema
 from flinkish.spark.worker_heap import settling
@@ -104,7 +105,7 @@ class ObservedFrame(MappedFrame):
             self.max_parallelism, lambda name: F.col(NUMBERS)[COUNTED.index(name)], OWN
         )
         return (
-            self.base.mapInArrow(settling(run), columns)
+            map_in_arrow(self.base, settling(run), columns)
             .observe(self.name, *sums)
             .where(F.col(NUMBERS).isNull())
             .drop(NUMBERS, OWN)

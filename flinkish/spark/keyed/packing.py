@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from flinkish._core.columns.records import RecordReader, timestamps_ms
-from flinkish._core.values.codec import pack_groups
+from flinkish._core.values.codec import pack_groups, pack_payload
 from flinkish._core.values.values import pack_key
 from flinkish.common.errors import NullKeyError, TimestampError, UserFunctionError
 from flinkish.common.keys import normalized_key
@@ -197,7 +197,7 @@ def pack_table(plan: OperatorPlan, table: pa.Table) -> Iterator[tuple[int, Any]]
     """(key group, payload) of each key group that has rows in the table."""
     batch, groups, lost = keyed_batch(plan, table)
     if lost is not None:
-        yield NULL_KEY_GROUP, lost.serialize().to_pybytes()
+        yield NULL_KEY_GROUP, pack_payload(lost)
     for group, payload, _ in pack_groups(batch, groups, plan.max_parallelism):
         yield group, payload
 

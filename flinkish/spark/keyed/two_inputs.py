@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, StructType
 
 from flinkish._core.columns.records import RecordReader
-from flinkish._core.values.codec import pack_groups, unpack_payload
+from flinkish._core.values.codec import pack_payload, unpack_payload
 from flinkish._core.values.values import pack_key
 from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.operators.broadcast_definition import Broadcast, KeyedBroadcast
@@ -38,6 +38,7 @@ from flinkish.spark.keyed.packing import (
 )
 from flinkish.spark.keyed.plan import EVENT_TIME, KEY, OperatorPlan
 from flinkish.spark.keyed.result_rows import Result
+from flinkish.spark.map_in_arrow import map_in_arrow
 
 __all__ = ["INPUT", "TwoInputRun", "pack_rows_of_input", "union_frame"]
 
@@ -85,8 +86,7 @@ def _without_keys(plan: OperatorPlan, table: pa.Table) -> bytes:
     rows = rows.append_column(KEY, pa.repeat(pa.scalar(_NO_KEY, pa.binary()), rows.num_rows))
     if times is not None:
         rows = rows.append_column(EVENT_TIME, times)
-    ((_, payload, _),) = pack_groups(rows, np.zeros(rows.num_rows, np.int32), 1)
-    return payload
+    return pack_payload(rows)
 
 
 # --- batch DataFrames
@@ -108,7 +108,7 @@ def union_frame(frames: Sequence[DataFrame], plan: OperatorPlan) -> DataFrame:
         ]
     )
     first, second = (
-        frame.mapInArrow(_into_union(plan, number), schema)
+        map_in_arrow(frame, _into_union(plan, number), schema)
         for number, frame in enumerate(frames, 1)
     )
     return first.union(second)

@@ -16,6 +16,7 @@ from flinkish.common.errors import IllegalStateError
 from flinkish.spark.keyed.group_state import HEAD
 from flinkish.spark.keyed.packing import SETTINGS_GROUP, Batches
 from flinkish.spark.keyed.placement import CLOCK_SLOTS, group_at, slot_of
+from flinkish.spark.map_in_arrow import map_in_arrow
 from flinkish.spark.versions.directory import VersionDirectory
 from flinkish.spark.versions.names import VersionName
 from flinkish.spark.versions.progress import Progress
@@ -88,7 +89,8 @@ class Target:
 
 def write_files(state: DataFrame, target: Target) -> int:
     """Write a file for each partition; how many pieces and heads there were."""
-    written = state.mapInArrow(_writer(target), "partition int, values bigint").collect()
+    columns = "partition int, values bigint"
+    written = map_in_arrow(state, _writer(target), columns).collect()
     values = {row.partition: row["values"] for row in written}
     for partition in set(range(target.partitions)) - values.keys():
         target.open(partition, 0).commit(0)  # Spark has nothing of it, so no task knew of it

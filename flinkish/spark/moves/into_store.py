@@ -25,6 +25,7 @@ from flinkish.spark.keyed.clock import clock_head
 from flinkish.spark.keyed.group_state import HEAD, PIECE_SCHEMA, SEQUENCE_SCHEMA
 from flinkish.spark.keyed.packing import SETTINGS_GROUP, Batches
 from flinkish.spark.keyed.placement import CLOCK_SLOTS, clock_slot, group_at, slot_of
+from flinkish.spark.map_in_arrow import map_in_arrow
 from flinkish.spark.moves.into_files import state_in_store
 from flinkish.spark.moves.logs import Entry, Place
 from flinkish.spark.session import configure
@@ -211,7 +212,7 @@ def _take(place: Place, made: str, operator: int, version: int) -> None:
 def check_store(spark: SparkSession, origin: Origin, place: Place, operator: int) -> None:
     """Compare what Spark reads in a store with the version files; IllegalStateError."""
     state = state_in_store(spark, place.location, operator)
-    found = state.mapInArrow(_comparison(origin), "same bigint, others bigint").collect()
+    found = map_in_arrow(state, _comparison(origin), "same bigint, others bigint").collect()
     same, others = (sum(row[at] for row in found) for at in (0, 1))
     wanted = _count(origin)
     timers = (

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from flinkish._core.state.key_reader import KeyReader
-from flinkish._core.values.codec import pack_groups, unpack_payload
+from flinkish._core.values.codec import pack_groups, pack_payload, unpack_payload
 from flinkish.spark.batches import joined
 from flinkish.spark.keyed.packed_columns import element_keys, element_times
 from flinkish.spark.keyed.packing import NULL_KEY_GROUP, keyed_batch
@@ -33,7 +33,7 @@ def pack_partitions(plan: OperatorPlan, table: pa.Table) -> Iterator[tuple[int, 
     assert plan.partitions is not None
     batch, groups, lost = keyed_batch(plan, table)
     if lost is not None:
-        yield NULL_KEY_GROUP, lost.serialize().to_pybytes()
+        yield NULL_KEY_GROUP, pack_payload(lost)
     batch = batch.append_column(_GROUP, pa.array(groups, pa.int32()))
     partitions = np.where(groups < 0, groups, groups % plan.partitions)
     for partition, payload, _ in pack_groups(batch, partitions, plan.partitions):

@@ -26,6 +26,7 @@ from flinkish.operators import KeyedProcessOperator, ProcessOperator, StreamOper
 from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.control_plane.attached import handle_of
 from flinkish.spark.internals import arrow_schema
+from flinkish.spark.map_in_arrow import map_in_arrow
 from flinkish.spark.mapped_frame import MapBatches
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.real_time.arrivals import unpadded
@@ -171,7 +172,7 @@ def _made(
         function = around(function)
     if real_time:
         rows, function = as_they_come(rows), unpadded(function)
-    return rows.mapInArrow(function, columns)
+    return map_in_arrow(rows, function, columns)
 
 
 def _maker(operator: OperatorSource) -> tuple[Callable[[], StreamOperator], str]:

@@ -26,6 +26,7 @@ from flinkish.spark.keyed.columns.run import VectorRun
 from flinkish.spark.keyed.packing import keyed_batch
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, OperatorPlan
 from flinkish.spark.keyed.result_rows import result_batch, results_schema
+from flinkish.spark.map_in_arrow import map_in_arrow
 
 __all__ = ["run_windows"]
 
@@ -43,9 +44,9 @@ def run_windows(frame: DataFrame, plan: OperatorPlan) -> DataFrame:
     if combines:
         fields = [frame.schema[name] for name in plan.key_columns]
         fields += [StructField(PANE_BEGIN, LongType()), StructField(RECORD, BinaryType())]
-        frame = frame.mapInArrow(_combine(plan.without_functions()), StructType(fields))
+        frame = map_in_arrow(frame, _combine(plan.without_functions()), StructType(fields))
     ordered = plan.spread(frame, *plan.key_columns).sortWithinPartitions(*plan.key_columns)
-    return ordered.mapInArrow(_run(plan, combines), results_schema())
+    return map_in_arrow(ordered, _run(plan, combines), results_schema())
 
 
 def _combine(plan: OperatorPlan) -> Callable[[Batches], Batches]:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from flinkish._core.values.codec import pack_groups
+from flinkish._core.values.codec import pack_groups, pack_payload
 from flinkish.operators.key_columns import normalized_column
 from flinkish.spark.channels import CHANNEL
 from flinkish.spark.keyed.columns.plan import PANE_BEGIN, RECORD, vector_of
@@ -108,7 +108,7 @@ def pack_panes(plan: OperatorPlan, table: pa.Table) -> Iterator[tuple[int, Any]]
     """(key group, payload of records) of each key group that has rows in the table."""
     combined = combine_rows(plan, table.combine_chunks().to_batches()[0])
     if combined.lost is not None:
-        yield NULL_KEY_GROUP, combined.lost.serialize().to_pybytes()
+        yield NULL_KEY_GROUP, pack_payload(combined.lost)
     columns = combined.keys
     groups = _groups_of(plan, columns)
     panes = pa.record_batch(

@@ -19,7 +19,9 @@ __all__ = [
     "NO_FOREACH_BATCH",
     "REAL_TIME_AT_START",
     "REAL_TIME_SETTINGS",
+    "SETTINGS_ON_CONNECT",
     "buffer_timeout_ms",
+    "check_real_time",
     "configure_real_time",
     "is_real_time",
 ]
@@ -57,7 +59,7 @@ REAL_TIME_SETTINGS = {
 }
 
 # On Spark Connect each row is a batch, and there are no pads.
-_ON_CONNECT = {
+SETTINGS_ON_CONNECT = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
     "spark.sql.execution.pandas.udf.buffer.size": "256",
 }
@@ -89,11 +91,36 @@ def configure_real_time(spark: SparkSession, buffer_timeout: DurationLike) -> No
             f"real-time mode needs {', '.join(missing)}, which Spark takes only before a session "
             f"starts: SparkSession.builder{lines}"
         )
-    more = {} if hasattr(spark, "sparkContext") else _ON_CONNECT
-    for name, wanted in (REAL_TIME_SETTINGS | more).items():
+    for name, wanted in _settings_of(spark).items():
         spark.conf.set(name, wanted)
     spark.conf.set(_BUFFER_TIMEOUT, str(timeout_ms))
     spark.conf.set(_CHOSEN, "true")
+
+
+def _settings_of(spark: SparkSession) -> dict[str, str]:
+    return REAL_TIME_SETTINGS | ({} if hasattr(spark, "sparkContext") else SETTINGS_ON_CONNECT)
+
+
+def check_real_time(spark: SparkSession) -> None:
+    """IllegalStateError if the session has other settings by now, with which rows would wait.
+
+    A pad that does not fill a batch, or stays in a buffer itself, pushes no row.
+    """
+    if not is_real_time(spark):
+        return
+    changed = {
+        name: (found, wanted)
+        for name, wanted in _settings_of(spark).items()
+        if (found := spark.conf.get(name, None)) != wanted
+    }
+    if changed:
+        found = ", ".join(f"{name} is {found!r}" for name, (found, _) in changed.items())
+        needed = " and ".join(repr(wanted) for _, wanted in changed.values())
+        raise IllegalStateError(
+            f"real-time mode needs the settings that configure made, and {found} instead of "
+            f"{needed}, with which rows would wait in a batch or a buffer: call "
+            "flinkish.spark.configure(spark, real_time=True) after whatever sets it"
+        )
 
 
 def _meets(found: str, wanted: str) -> bool:

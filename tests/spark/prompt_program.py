@@ -3,7 +3,7 @@
     prompt_program.py FOLDER
 
 The rows come from a worker that gives the second one after another worker has had the first.  It
-prints what came.
+prints what came, as Spark sends batches and compressed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,13 @@ def main(folder: Path) -> None:
     for name, value in fs.REAL_TIME_AT_START.items():
         builder = builder.config(name, value)
     spark = fs.configure(builder.getOrCreate(), real_time=True)
-    met = folder / "met"
+    for codec in ("none", "zstd"):
+        spark.conf.set("spark.sql.execution.arrow.compression.codec", codec)
+        print(codec, _rows(spark, folder / codec))
+
+
+def _rows(spark: SparkSession, met: Path) -> list[int]:
+    """What came of two rows; the second is made when the first has been met."""
 
     def rows(batches: Batches) -> Batches:
         list(batches)
@@ -46,7 +52,7 @@ def main(folder: Path) -> None:
                 yield batch
 
     frame = spark.range(1).coalesce(1).mapInArrow(rows, "n bigint")
-    print([row.n for row in as_they_come(frame).mapInArrow(meet, "n bigint").collect()])
+    return [row.n for row in as_they_come(frame).mapInArrow(meet, "n bigint").collect()]
 
 
 if __name__ == "__main__":

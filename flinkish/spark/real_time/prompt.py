@@ -17,7 +17,12 @@ from flinkish.spark.internals import map_in_jvm
 from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.real_time.arrivals import PAD, without_pads
 from flinkish.spark.real_time.java import as_before, plain, source
-from flinkish.spark.real_time_settings import MAX_BATCH_BYTES, buffer_timeout_ms, is_real_time
+from flinkish.spark.real_time_settings import (
+    MAX_BATCH_BYTES,
+    buffer_timeout_ms,
+    check_real_time,
+    is_real_time,
+)
 from flinkish.spark.session import context_of
 
 __all__ = ["as_they_come", "in_time", "padded"]
@@ -26,7 +31,11 @@ _CLASS = "flinkish.realtime.PromptRows"
 
 
 def as_they_come(frame: DataFrame) -> DataFrame:
-    """The rows, which go to Python as they come, and pads with the column PAD among them."""
+    """The rows, which go to Python as they come, and pads with the column PAD among them.
+
+    IllegalStateError if a session for real-time mode has settings with which they would not.
+    """
+    check_real_time(frame.sparkSession)
     if context_of(frame.sparkSession) is None:
         return frame.withColumn(PAD, F.explode(F.array(F.lit(None).cast("binary"), F.lit(b""))))
     fields = frame.schema.fields

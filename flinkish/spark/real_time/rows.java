@@ -16,6 +16,7 @@ import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.Random;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.TaskContext;
@@ -58,7 +59,9 @@ public final class PromptRows implements MapPartitionsFunction {
 
     private Object pad(int bytes) {
         Object[] values = new Object[columns];
-        values[columns - 1] = new byte[bytes];
+        byte[] noise = new byte[bytes];
+        new Random(1L).nextBytes(noise);  // as large if Spark compresses batches
+        values[columns - 1] = noise;
         return RowFactory.create(values);
     }
 }

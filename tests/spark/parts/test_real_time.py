@@ -31,6 +31,7 @@ from flinkish.spark.real_time.upstream import source_tasks
 from flinkish.spark.real_time_settings import (
     REAL_TIME_AT_START,
     buffer_timeout_ms,
+    check_real_time,
     configure_real_time,
 )
 from flinkish.spark.versions.batch import Batch
@@ -339,3 +340,18 @@ def test_sessions_that_lack_something_are_refused() -> None:
     classic.sparkContext = object()
     configure_real_time(classic, 5)
     assert limit not in classic.conf.found
+
+
+def test_settings_with_which_rows_would_wait_are_refused() -> None:
+    spark = session("4.3.0", **REAL_TIME_AT_START)
+    check_real_time(spark)  # not for real-time mode
+    configure_real_time(spark, 5)
+    check_real_time(spark)
+    most = "spark.sql.execution.arrow.maxBytesPerBatch"
+    for name, other in ((most, "256m"), ("spark.sql.execution.pandas.udf.buffer.size", "1048576")):
+        before = spark.conf.get(name, None)
+        spark.conf.set(name, other)
+        with pytest.raises(IllegalStateError, match=f"{name} is '{other}' instead of '{before}'"):
+            check_real_time(spark)
+        spark.conf.set(name, before)
+    check_real_time(spark)

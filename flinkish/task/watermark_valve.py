@@ -22,9 +22,14 @@ class WatermarkValve:
 
     A channel counts while it is active and *aligned*: after it was idle it is aligned again once
     its watermark is at or past what has been let through, so event time never goes back and a
-    channel that lags does not hold the others up.  When the last active channel becomes idle, and
-    it was the one that held event time back, the greatest watermark of all goes out before the
-    status does.  This is Flink's StatusWatermarkValve.
+    channel that lags does not hold the others up.  When the last active channel becomes idle, the
+    greatest watermark of all goes out before the status does, whatever the order in which the
+    channels became idle.  When a channel becomes active and is aligned at once, what it alone held
+    back goes out after the status.
+
+    This is Flink's StatusWatermarkValve with FLINK-40475, which is in no release up to 2.3.0: those
+    keep the greatest watermark back if the channel that becomes idle last lags, and stall when the
+    only aligned channel becomes active again.
 
     Each method returns the elements to pass on.  Complexity: a step costs the number of channels
     only if it concerns the channel with the least watermark.
@@ -57,17 +62,19 @@ class WatermarkValve:
         if channel.active:
             self._active += 1
             channel.aligned = channel.watermark >= self._emitted
-            return [WatermarkStatus.ACTIVE] if self._active == 1 else []
+            passed = self._pass_least() if channel.aligned else []
+            return [WatermarkStatus.ACTIVE, *passed] if self._active == 1 else passed
         self._active -= 1
         channel.aligned = False
-        held_back = channel.watermark == self._emitted
-        if self._active:
-            return self._pass_least() if held_back else []
-        greatest = max(one.watermark for one in self._channels)
-        return [*(self._pass(greatest) if held_back else []), WatermarkStatus.IDLE]
+        if not self._active:
+            greatest = max(channel.watermark for channel in self._channels)
+            return [*self._pass(greatest), WatermarkStatus.IDLE]
+        return self._pass_least() if channel.watermark == self._emitted else []
 
     def _pass_least(self) -> list[StreamElement]:
-        least = min((one.watermark for one in self._channels if one.aligned), default=None)
+        least = min(
+            (channel.watermark for channel in self._channels if channel.aligned), default=None
+        )
         return [] if least is None else self._pass(least)
 
     def _pass(self, timestamp: int) -> list[StreamElement]:

@@ -1,12 +1,13 @@
 """The watermark of several channels, as of Flink's StatusWatermarkValve."""
 
 import random
+from collections import deque
 
 import pytest
 
 from flinkish.common.elements import StreamElement, Watermark, WatermarkStatus
-from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.task.watermark_valve import WatermarkValve
+from tests.models.watermark_valve import WatermarkValveModel
 
 IDLE, ACTIVE = WatermarkStatus.IDLE, WatermarkStatus.ACTIVE
 
@@ -71,57 +72,67 @@ def test_a_single_channel_is_passed_through() -> None:
     assert valve.on_watermark(0, 2) == [Watermark(2)]
 
 
-class Obvious:
-    """The valve's rules, all channels looked at every time."""
+def test_the_greatest_goes_out_when_the_channel_that_lags_is_idle_last() -> None:
+    valve = WatermarkValve(3)
+    valve.on_watermark(0, 3)
+    valve.on_watermark(1, 20)
+    assert valve.on_watermark(2, 8) == [Watermark(3)]
+    assert valve.on_status(0, IDLE) == [Watermark(8)]
+    assert valve.on_status(1, IDLE) == []
+    assert valve.on_status(0, ACTIVE) == []  # behind 8: not aligned
+    assert valve.on_status(2, IDLE) == []
+    assert valve.on_status(0, IDLE) == [Watermark(20), IDLE]
 
-    def __init__(self, channels: int) -> None:
-        self.marks = [MIN_TIMESTAMP] * channels
-        self.active = [True] * channels
-        self.aligned = [True] * channels
-        self.out = MIN_TIMESTAMP
 
-    def watermark(self, channel: int, timestamp: int) -> list[StreamElement]:
-        if not self.active[channel] or timestamp <= self.marks[channel]:
-            return []
-        self.marks[channel] = timestamp
-        self.aligned[channel] |= timestamp >= self.out
-        return self.rise()
+def test_what_the_only_aligned_channel_held_back_goes_out_when_it_is_active_again() -> None:
+    valve = WatermarkValve(3)
+    for channel, timestamp in enumerate((3, 20, 8)):
+        valve.on_watermark(channel, timestamp)
+    for channel, status in ((0, IDLE), (1, IDLE), (0, ACTIVE), (2, IDLE)):
+        valve.on_status(channel, status)
+    assert valve.on_status(1, ACTIVE) == [Watermark(20)]
 
-    def status(self, channel: int, active: bool) -> list[StreamElement]:
-        if self.active[channel] == active:
-            return []
-        self.active[channel] = active
-        self.aligned[channel] = active and self.marks[channel] >= self.out
-        if active:
-            return [ACTIVE] if sum(self.active) == 1 else []
-        if any(self.active):
-            return self.rise()
-        least = self.marks[channel] == self.out
-        return [*(self.to(max(self.marks)) if least else []), IDLE]
 
-    def rise(self) -> list[StreamElement]:
-        counting = [m for m, aligned in zip(self.marks, self.aligned, strict=True) if aligned]
-        return self.to(min(counting)) if counting else []
+Step = tuple[int, WatermarkStatus | int]
 
-    def to(self, timestamp: int) -> list[StreamElement]:
-        if timestamp <= self.out:
-            return []
-        self.out = timestamp
-        return [Watermark(timestamp)]
+
+def told(valve: WatermarkValve | WatermarkValveModel, step: Step) -> list[StreamElement]:
+    channel, said = step
+    if isinstance(said, WatermarkStatus):
+        return valve.on_status(channel, said)
+    return valve.on_watermark(channel, said)
+
+
+def state_of(valve: WatermarkValve, model: WatermarkValveModel) -> str:
+    channels = [(item.watermark, item.active, item.aligned) for item in valve._channels]
+    return repr((channels, valve._active, valve._emitted, vars(model)))
+
+
+@pytest.mark.parametrize(("channels", "timestamps"), [(1, (1, 2, 3)), (2, (1, 2, 3)), (3, (1, 2))])
+def test_every_history_is_flinks(channels: int, timestamps: tuple[int, ...]) -> None:
+    """However long: a history ends where another one has brought both to the same state."""
+    steps: list[Step] = [
+        (channel, said) for channel in range(channels) for said in (*timestamps, IDLE, ACTIVE)
+    ]
+    histories: deque[list[Step]] = deque([[]])
+    states: set[str] = set()
+    while histories:
+        history = histories.popleft()
+        valve, model = WatermarkValve(channels), WatermarkValveModel(channels)
+        for step in history:
+            assert told(valve, step) == told(model, step), history
+        state = state_of(valve, model)
+        if state not in states:
+            states.add(state)
+            histories.extend([*history, step] for step in steps)
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_shortcuts_change_nothing(seed: int) -> None:
+def test_long_histories_are_flinks(seed: int) -> None:
     dice = random.Random(seed)
     channels = dice.randint(1, 4)
-    valve, obvious = WatermarkValve(channels), Obvious(channels)
+    valve, model = WatermarkValve(channels), WatermarkValveModel(channels)
     for _ in range(500):
-        channel = dice.randrange(channels)
-        if dice.random() < 0.3:
-            active = dice.random() < 0.5
-            status = ACTIVE if active else IDLE
-            assert valve.on_status(channel, status) == obvious.status(channel, active)
-        else:
-            timestamp = dice.randint(0, 300)
-            expected = obvious.watermark(channel, timestamp)
-            assert valve.on_watermark(channel, timestamp) == expected
+        said = dice.choice((IDLE, ACTIVE)) if dice.random() < 0.3 else dice.randint(0, 300)
+        step = dice.randrange(channels), said
+        assert told(valve, step) == told(model, step)

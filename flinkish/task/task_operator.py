@@ -66,15 +66,17 @@ class TaskOperator:
         self.operator.open()
 
     def finish(self, mode: StopMode) -> None:
-        """Have the operator give what it holds back, after its last timers and mails."""
+        """Have the operator give what it holds back, after its last timers and mails.
+
+        As in Flink, mails run until none is left, those that mails put included; deferrable mails
+        do, too (Flink leaves them for after the end of the data).  Mails of the task, such as
+        checkpoints, wait.
+        """
         if mode is StopMode.DRAIN:
             self.operator.end_input()
         self.timers.quiesce().result()
-        # Only the mails that are queued: one that puts another would never let it finish.
-        reached: list[bool] = []
-        self.executor.execute(lambda: reached.append(True), "last mail of the operator")
-        while not reached:
-            self.executor.yield_()
+        while self.executor.try_yield_ignoring_deferrable():
+            pass
         self.operator.finish()
 
     def close(self) -> None:

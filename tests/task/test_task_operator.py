@@ -5,7 +5,8 @@ from concurrent.futures import Future
 
 import pytest
 
-from flinkish.common.elements import StreamRecord
+from flinkish.common.elements import StreamElement, StreamRecord
+from flinkish.mailbox import MailOptions
 from flinkish.operators import StreamOperator, SupportsSoftBackpressure
 from flinkish.task import (
     CheckpointMetaData,
@@ -126,6 +127,77 @@ def test_cancelling_ends_an_operator_that_yields(ending: bool) -> None:
         assert run.join() is None
     assert task.state is TaskState.CANCELED
     assert operator.events[-2:] == ["end input", "close"]
+
+
+class InParts(Tracing):
+    """Works at a record in mails, each of which puts the next, as the guide advises."""
+
+    def __init__(self, options: MailOptions | None, when: str) -> None:
+        super().__init__()
+        self.options = options
+        self.when = when
+
+    def process_element(self, record: StreamRecord) -> None:
+        if self.when == "element":
+            self.go_on(1)
+
+    def end_input(self) -> None:
+        super().end_input()
+        if self.when == "end input":
+            self.go_on(1)
+
+    def go_on(self, part: int) -> None:
+        executor = self.environment.mailbox_executor
+        assert executor is not None
+
+        def run() -> None:
+            self.note(f"part {part}")
+            self.output.emit(StreamRecord(part))
+            if part < 5:
+                self.go_on(part + 1)
+
+        executor.execute(run, "part %d", description_args=(part,), options=self.options)
+
+
+@pytest.mark.parametrize("when", ["element", "end input"])
+@pytest.mark.parametrize("options", [None, MailOptions.DEFERRABLE, MailOptions.URGENT])
+def test_mails_that_put_mails_run_before_the_operator_finishes(
+    options: MailOptions | None, when: str
+) -> None:
+    operator, output = InParts(options, when), filled(end=False)
+    task = OneInputStreamTask(operator, filled("x").input, output.output)
+    with running(task) as (run,):
+        assert run.join() is None
+    parts = [f"part {part}" for part in range(1, 6)]
+    heard = [event for event in operator.events if event in {*parts, "finish", "close"}]
+    assert heard == [*parts, "finish", "close"]
+    received = []
+    while isinstance(element := output.input.poll_next(), StreamElement):
+        received.append(element)
+    assert element is InputStatus.END_OF_DATA
+    assert [item.value for item in received if isinstance(item, StreamRecord)] == [1, 2, 3, 4, 5]
+
+
+def test_cancelling_ends_a_task_whose_mails_never_end() -> None:
+    class Endless(Tracing):
+        def end_input(self) -> None:
+            super().end_input()
+            self.go_on()
+
+        def go_on(self) -> None:
+            executor = self.environment.mailbox_executor
+            assert executor is not None
+            self.count += 1
+            executor.execute(self.go_on)
+
+    operator = Endless()
+    task = OneInputStreamTask(operator, filled("x").input, Output())
+    with running(task) as (run,):
+        until(lambda: operator.count > 100)
+        task.cancel()
+        assert run.join() is None
+    assert task.state is TaskState.CANCELED
+    assert "finish" not in operator.events
 
 
 def test_an_operator_fails_its_task_from_another_thread() -> None:

@@ -31,7 +31,7 @@ DIRECTIVES = {
     "overflowcheck": DEBUG,
     "auto_pickle": False,
     "embedsignature": True,
-    "embedsignature.format": "python",
+    "embedsignature.format": "clinic",  # the form that `inspect.signature` reads
     "warn.undeclared": False,
 }
 

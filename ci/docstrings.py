@@ -38,19 +38,16 @@ def fill(stub: griffe.Object, compiled: object) -> None:
         found = inspect.getattr_static(compiled, name, None)
         if member.is_alias or found is None:
             continue
-        if member.docstring is None and (text := docstring(name, found)):
+        if member.docstring is None and (text := docstring(found)):
             member.docstring = griffe.Docstring(text, parent=member)
         if member.is_class:
             fill(member, found)
 
 
-def docstring(name: str, found: Any) -> str:
-    """The docstring of an object without the signature that Cython writes before it."""
+def docstring(found: Any) -> str:
+    """The docstring of an object that was written for it."""
     # A slot wrapper has Python's own text, a plain value that of its class.
     written = inspect.isclass(found) or inspect.isroutine(found) or inspect.isdatadescriptor(found)
     if not written or type(found) is type(object.__init__):
         return ""
-    lines = inspect.cleandoc(found.__doc__ or "").splitlines()
-    if lines and lines[0].startswith(f"{name}("):
-        lines = lines[1:]
-    return "\n".join(lines).strip()
+    return inspect.cleandoc(found.__doc__ or "")

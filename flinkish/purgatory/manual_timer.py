@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from flinkish._core.wheel.timer_tasks import DueTasks
 from flinkish.common.durations import DurationLike, to_millis
-from flinkish.purgatory.timer import Timer, TimerStatistics
+from flinkish.common.errors import IllegalArgumentError
+from flinkish.purgatory.timer import LAST_MS, Timer, TimerStatistics
 
 __all__ = ["ManualTimer"]
 
@@ -30,8 +31,16 @@ class ManualTimer(Timer):
         """Move the clock on and run what is due; whether that was anything.
 
         A task may add tasks; those that are due by the same clock run in the same call.
+        IllegalArgumentError, and the clock stays, if it would go beyond its end (see `Timer`).
         """
-        self._nanos += to_millis(timeout_ms, "timeout_ms", minimum=0) * 1_000_000
+        step = to_millis(timeout_ms, "timeout_ms", minimum=0)
+        if step > LAST_MS - self.now_ms:
+            raise IllegalArgumentError(
+                f"timeout_ms is {step} and the clock of timer {self.name!r} is at {self.now_ms} "
+                f"ms: it ends at {LAST_MS} ms (292 years), so move it on by {LAST_MS - self.now_ms} at "
+                "most"
+            )
+        self._nanos += step * 1_000_000
         any_due = False
         while not self.closed and (due := self._take_due(1024)):
             any_due = True

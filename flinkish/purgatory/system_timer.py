@@ -2,56 +2,48 @@
 
 Threads and what they share:
 
-    adders ──put──> wheel ──reaper takes what is due──> _ready ──runners──> task.run()
+    adders ──put──> wheel ──reaper takes what is due──> Runners ──jobs of the executor──> task.run()
 
 - The reaper sleeps until the wheel's next bucket or an earlier add.  It only hands over.
-- When `_ready` holds HAND_OVER tasks the reaper leaves the rest in the wheel, where they are held
+- When HAND_OVER tasks are handed over the reaper leaves the rest in the wheel, where they are held
   anyway, may be cancelled, and cost an add nothing; so do adders of what is due already.  So the
   queue of the executor is bounded (Kafka's is not), and neither adders nor the reaper ever wait
-  for tasks while they hold a lock.  What the reaper has taken out goes to `_ready` even if adders
+  for tasks while they hold a lock.  What the reaper has taken out is handed over even if adders
   have filled the room meanwhile that it was taken out for: there may be twice as many, then.
-- A runner is a job of the executor that runs ready tasks one by one until there are none.  There
-  are never more of them than the executor has threads, so that its own queue stays short and a
-  slow task holds up no task that another thread could run.
-
-Invariants: for each task in `_ready` that no runner has begun there is a runner that is in no task
-(`_submitted` less `_busy`), until every thread of the executor has a runner: a runner in a task may
-stay there.  If the executor has dropped a runner (`shutdown(cancel_futures=True)`) the reaper is
-woken to send another, or to run the tasks itself if the executor takes none any more.  `_in_flight`
-is the number of tasks in batches that are in `_ready`, so at least that of tasks not begun.  All of
-these change under `_lock`, under which nothing else is called.
+- Runners are jobs that run ready tasks for a short turn; ``runners.py`` has their invariants.  If
+  the executor has dropped one (`shutdown(cancel_futures=True)`) the reaper is woken to send
+  another, or to run the tasks itself if the executor takes none any more.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from concurrent.futures import thread as pools
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import NoReturn
 
 from flinkish._core.wheel.timer_tasks import DueTasks, TimerTask
 from flinkish.common.durations import DurationLike, to_millis
 from flinkish.common.errors import ArgumentTypeError, RejectedExecutionError
 from flinkish.common.forks import AFTER_FORK, call_in_children
+from flinkish.purgatory.runners import Runners
 from flinkish.purgatory.timer import Timer, TimerStatistics, log
 
 __all__ = ["SystemTimer"]
 
-HAND_OVER = 8_192  # tasks
 POLL_S = 0.2  # how long the reaper sleeps at most, if it has something else to do (Kafka: K.16)
-THREADS_OF_A_STRANGER = 8  # runners for an executor that does not say how many threads it has
+_ELSEWHERE = ("concurrent.futures.process", "concurrent.futures.interpreter")
 
 
 class SystemTimer(Timer):
     """Runs tasks on an executor when their time has come (Kafka: SystemTimer and its reaper).
 
-    `executor` is any ``concurrent.futures.Executor``, which stays the caller's to shut down; by
-    default a thread of the timer's own, in which tasks that are due in the same tick run in the
-    order in which they were added (Kafka: K.12).  Without `reaper_enabled` time stands still
-    but for `advance_clock`.
+    `executor` is any ``concurrent.futures.Executor`` of threads, which stays the caller's to shut
+    down and may be shared: the timer's jobs take turns of some milliseconds with those of others.
+    By default it is a thread of the timer's own, in which tasks that are due in the same tick run
+    in the order in which they were added (Kafka: K.12).  One that runs jobs in other processes is
+    an ArgumentTypeError.  Without `reaper_enabled` time stands still but for `advance_clock`.
 
     Threading: any method from any thread, tasks included.  `close` returns when the tasks that
     were handed over to the timer's own executor have run.
@@ -66,14 +58,14 @@ class SystemTimer(Timer):
         executor: Executor | None = None,
         reaper_enabled: bool = True,
     ) -> None:
-        if executor is not None and not isinstance(executor, Executor):
-            raise ArgumentTypeError(
-                f"executor must be a concurrent.futures.Executor, not {executor!r}"
-            )
+        if executor is not None:
+            _check(executor)
         super().__init__(name, tick_ms, wheel_size, time.monotonic_ns)
         self._own_executor = executor is None
         self._executor = executor or ThreadPoolExecutor(1, f"executor-{name}")
-        self._threads = int(getattr(self._executor, "_max_workers", THREADS_OF_A_STRANGER))
+        self._runners = Runners(
+            name, self._executor, self._report, self._wake, is_driven=reaper_enabled
+        )
         self._reaper_enabled = self.drives_itself = reaper_enabled
         self._chores: tuple[Callable[[], object], ...] = ()  # of the reaper, after each pass
         self._reaper: threading.Thread | None = None
@@ -81,14 +73,9 @@ class SystemTimer(Timer):
         self._lock = threading.RLock()  # a finalizer may come back to its own thread's timer
         self._changed = threading.Condition(self._lock)
         self._driving = threading.Lock()  # held by who takes tasks out of the wheel
-        self._ready: deque[DueTasks] = deque()
-        self._in_flight = 0
-        self._runners: set[int] = set()  # idents of threads
-        self._submitted = 0  # runners that are running or about to
-        self._busy = 0  # those of them that are in the tasks of a batch
         self._passes = 0  # how often something expired
         self._passes_told = 0
-        self._refused = self._in_child = False
+        self._in_child = False
         call_in_children(self)
 
     # --- time
@@ -99,7 +86,7 @@ class SystemTimer(Timer):
         True if any expired since the last call; a bucket whose tasks were all cancelled is gone
         and does not count (Kafka: K.4, where it does).  With a reaper this only waits for it.
         """
-        timeout = to_millis(timeout_ms, "timeout_ms", minimum=0) / 1_000
+        timeout = _seconds(to_millis(timeout_ms, "timeout_ms", minimum=0))
         if self._in_child:
             raise RejectedExecutionError(f"timer {self.name!r} {AFTER_FORK}")
         if not self._reaper_enabled:
@@ -118,8 +105,7 @@ class SystemTimer(Timer):
         False also when another caller has driven the timer for all of that time.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
-        patience = -1 if timeout is None else min(timeout, threading.TIMEOUT_MAX)
-        if not self._driving.acquire(timeout=patience):
+        if not self._driving.acquire(timeout=-1 if timeout is None else timeout):
             return False
         try:
             while True:
@@ -127,17 +113,17 @@ class SystemTimer(Timer):
                 self._alarm.clear()
                 if self.closed:
                     return False
-                self._send_runners()
+                self._runners.send()
                 pause = self._before_sleep()
                 left = None if deadline is None else max(deadline - time.monotonic(), 0)
-                if pause == 0 and (room := self._wait_for_room(left)):
+                if pause == 0 and (room := self._runners.wait_for_room(left, self._is_closed)):
                     due = self._take_due(room)
                     if due is not None:
                         self._hand_over(due, even_if_full=True)
                         return True
                 if left == 0:
                     return False
-                seconds = None if pause is None else pause / 1_000
+                seconds = None if pause is None else _seconds(pause)
                 waits = [wait for wait in (seconds, left) if wait is not None]
                 self._alarm.wait(min(waits) if waits else None)
         finally:
@@ -181,93 +167,16 @@ class SystemTimer(Timer):
 
     def _hand_over(self, due: DueTasks, *, even_if_full: bool = False) -> bool:
         """Let runners have tasks.  False, and nothing happens, when there is no room for them."""
-        with self._lock:
-            if self._in_flight >= HAND_OVER and not even_if_full:
-                return False
-            self._ready.append(due)
-            self._in_flight += len(due)
+        with self._count:
             self._expired += len(due)
-            wanted = self._runners_wanted()
-        for _ in range(wanted):
-            self._submit()
-        return True
+        is_taken = self._runners.put(due, even_if_full=even_if_full)
+        if not is_taken:
+            with self._count:
+                self._expired -= len(due)
+        return is_taken
 
-    # --- runners
-
-    def _runners_wanted(self) -> int:
-        """How many to submit: as many as there are tasks, and threads for them.  Under the lock."""
-        idle = self._submitted - self._busy
-        wanted = max(min(self._threads - self._submitted, self._in_flight - idle), 0)
-        self._submitted += wanted
-        return wanted
-
-    def _send_runners(self) -> None:
-        """Submit runners that an executor has dropped."""
-        with self._lock:
-            wanted = self._runners_wanted()
-        for _ in range(wanted):
-            self._submit()
-
-    def _submit(self) -> None:
-        try:
-            job = self._executor.submit(self._run_ready)
-        except Exception as error:  # it was shut down, is full or broken: better here than never
-            self._say_refused(error)
-            self._run_ready()
-        else:
-            job.add_done_callback(self._runner_ended)
-
-    def _runner_ended(self, job: Future[None]) -> None:
-        """A runner has returned, or never ran: its executor has dropped it.
-
-        Then this is called by `Executor.shutdown`, which holds a lock that `submit` wants, so the
-        next runner is sent by the thread that drives the timer.
-        """
-        if not job.cancelled() and job.exception() is None:
-            return
-        with self._lock:
-            self._submitted -= 1
-        self._wake()
-
-    def _say_refused(self, error: Exception) -> None:
-        """Once, and not when the program ends: every executor refuses what is due from then on."""
-        first, self._refused = not self._refused, True
-        if first and not _program_ends():
-            log.error(
-                "timer %s: its executor takes no tasks, so they run on the threads that hand them "
-                "over (%r)",
-                *(self.name, error),
-            )
-
-    def _run_ready(self) -> None:
-        ident = threading.get_ident()
-        with self._lock:
-            nested = ident in self._runners
-            self._runners.add(ident)
-        while True:
-            with self._lock:
-                if not self._ready:
-                    self._submitted -= 1
-                    if not nested:
-                        self._runners.discard(ident)
-                    return
-                due = self._ready[0]
-                self._busy += 1
-            due.run(self._report)
-            with self._lock:
-                self._busy -= 1
-                if self._ready and self._ready[0] is due:
-                    self._ready.popleft()
-                    full = self._in_flight >= HAND_OVER
-                    self._in_flight -= len(due)
-                    if full:
-                        self._changed.notify_all()
-
-    def _wait_for_room(self, timeout: float | None) -> int:
-        """How many tasks may be handed over; 0 if none within `timeout` seconds, or at the end."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._in_flight < HAND_OVER or self.closed, timeout)
-            return max(HAND_OVER - self._in_flight, 0)
+    def _is_closed(self) -> bool:
+        return self.closed
 
     # --- the end
 
@@ -282,23 +191,24 @@ class SystemTimer(Timer):
         with self._changed:
             self._changed.notify_all()
             reaper = self._reaper
-            inside = threading.get_ident() in self._runners
+        self._runners.stop_waiting()
         if reaper is not None and reaper is not threading.current_thread():
             reaper.join()
         self._cancel_all()
         if self._own_executor:
-            self._executor.shutdown(wait=not inside)
+            self._executor.shutdown(wait=not self._runners.is_inside())
 
     def statistics(self) -> TimerStatistics:
         """Counts so far."""
-        return self._statistics(self._in_flight)
+        return self._statistics(self._runners.in_flight)
 
     def _forked(self) -> None:
         """In a forked child: refuse work, unless no thread was started for it yet."""
-        unused = not self.added and not self._in_flight
+        unused = not self.added and not self._runners.in_flight
         self._count, self._lock = threading.RLock(), threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._alarm, self._driving = threading.Event(), threading.Lock()
+        self._runners.forked()
         if not unused:
             self._in_child = True
             self._close_adds()
@@ -309,10 +219,17 @@ class SystemTimer(Timer):
         super()._rejected(task)
 
 
-def _program_ends() -> bool:
-    """Whether the interpreter is shutting down, so that the standard library's pools refuse work.
+def _check(executor: object) -> None:
+    if not isinstance(executor, Executor):
+        raise ArgumentTypeError(f"executor must be a concurrent.futures.Executor, not {executor!r}")
+    if any(base.__module__ in _ELSEWHERE for base in type(executor).__mro__):
+        raise ArgumentTypeError(
+            f"executor is a {type(executor).__name__}, which cannot run the tasks of a timer: they "
+            "are objects of this process. Give a ThreadPoolExecutor, and let a task submit what is "
+            "to run in other processes"
+        )
 
-    While it waits for their threads the main thread is still alive; only their own flag tells.
-    """
-    pools_end: bool = getattr(pools, "_shutdown", False)
-    return pools_end or not threading.main_thread().is_alive()
+
+def _seconds(millis: float) -> float:
+    """A time to wait; one beyond what the system can wait for ends early, and is begun again."""
+    return min(millis / 1_000, threading.TIMEOUT_MAX)

@@ -25,6 +25,8 @@ log = logging.getLogger("flinkish.purgatory")
 
 T = TypeVar("T", bound="Timer")
 
+LAST_MS = (2**63 - 1) // 1_000_000  # the end of a clock of ns: after 292 years
+
 
 @dataclass(frozen=True)
 class TimerStatistics:
@@ -45,7 +47,8 @@ class Timer(timer_tasks.TaskTimer):
     `name` is for logs and threads.  `tick_ms` is how exact it is: a task is never early and, on
     an idle machine, at most a tick late (Kafka: K.11, where it may be early).  `wheel_size` is
     the number of buckets of a level of the wheel.  A task that raises is logged and counted, and
-    keeps nothing else from running (Kafka: K.6).
+    keeps nothing else from running (Kafka: K.6).  The clock ends after 292 years, 2**63 - 1
+    ns; a task with a longer delay stays pending for ever.
 
     Use it in a ``with`` statement, or `close` it.
     """
@@ -59,6 +62,11 @@ class Timer(timer_tasks.TaskTimer):
             raise ArgumentTypeError(f"name must be a string, not {name!r}")
         try:
             wheel = TimingWheel(tick_ms, wheel_size, clock_ns() // 1_000_000)
+            if tick_ms > LAST_MS:
+                raise ValueError(
+                    f"tick_ms is {tick_ms}, and a timer's clock ends at {LAST_MS} ms (292 years), "
+                    "so that no tick would ever be over"
+                )
         except (TypeError, ValueError, OverflowError) as error:
             raise IllegalArgumentError(f"timer {name!r} cannot be made: {error}") from error
         super().__init__(wheel, clock_ns)

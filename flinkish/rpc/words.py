@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 import traceback
-import types
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -51,21 +50,20 @@ from flinkish.rpc.remote_errors import (
     said,
 )
 
-__all__ = ["INDESCRIBABLE", "awaiting", "clock", "encode_error", "remote_error", "start_coroutine"]
+__all__ = [
+    "INDESCRIBABLE",
+    "RpcFuture",
+    "awaiting",
+    "clock",
+    "encode_error",
+    "remote_error",
+    "start_coroutine",
+]
 
 _LOG = LateLogger("flinkish.rpc")
 _DEPTH = 12  # frames of the call site that are kept
 
-
 clock = time.monotonic_ns
-
-
-# --- futures
-
-
-def generic(cls: type, item: object) -> object:
-    """``RpcFuture[int]``."""
-    return types.GenericAlias(cls, item)
 
 
 def callback_failed(callback: object, error: BaseException) -> None:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Any
 
@@ -18,8 +18,9 @@ from flinkish.purgatory import (
     SystemTimer,
     TimerTask,
     TimerTaskState,
-    system_timer,
+    runners,
 )
+from flinkish.purgatory.runners import Runners
 from tests.purgatory.operations import Recorded, ended, in_thread
 from tests.waiting import PATIENCE, until
 
@@ -265,7 +266,7 @@ def test_slow_tasks_leave_the_other_threads_to_what_comes_later(together: bool) 
 
 def test_the_hand_over_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kafka's queue is not: a slow executor leaves tasks in the wheel, and adds go on."""
-    monkeypatch.setattr(system_timer, "HAND_OVER", 10)
+    monkeypatch.setattr(runners, "HAND_OVER", 10)
     gate, ran = threading.Event(), []
 
     class Blocking(TimerTask):
@@ -341,14 +342,14 @@ def test_the_reaper_survives_an_error(
 ) -> None:
     """Whatever fails on its own thread, time goes on."""
     errors = [MemoryError("no memory")]
-    hand_over = SystemTimer._wait_for_room
+    hand_over = Runners.wait_for_room
 
-    def fail_once(self: SystemTimer, timeout: float | None) -> int:
+    def fail_once(self: Runners, timeout: float | None, closed: Callable[[], bool]) -> int:
         if errors:
             raise errors.pop()
-        return hand_over(self, timeout)
+        return hand_over(self, timeout, closed)
 
-    monkeypatch.setattr(SystemTimer, "_wait_for_room", fail_once)
+    monkeypatch.setattr(Runners, "wait_for_room", fail_once)
     with SystemTimer("survives") as timer:
         timer.add(task := Recorded(1, "a", []))
         assert task.done.wait(PATIENCE)
@@ -356,7 +357,7 @@ def test_the_reaper_survives_an_error(
 
 
 def test_advance_clock_does_not_wait_for_a_full_executor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(system_timer, "HAND_OVER", 1)
+    monkeypatch.setattr(runners, "HAND_OVER", 1)
     gate = threading.Event()
 
     class Blocking(TimerTask):
@@ -377,7 +378,7 @@ def test_what_was_taken_out_is_not_lost_when_adders_fill_its_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """They do between the reaper's look for room and its handing over."""
-    monkeypatch.setattr(system_timer, "HAND_OVER", 3)
+    monkeypatch.setattr(runners, "HAND_OVER", 3)
     gate, ran = threading.Event(), []
 
     class Blocking(TimerTask):

@@ -250,7 +250,7 @@ cdef class MailboxLoop:
 @cython.final
 @cython.nonecheck(True)
 cdef class MailboxController:
-    """The handle by which the default action controls its own loop."""
+    """MailboxController()\n--\n\nThe handle by which the default action controls its own loop."""
 
     def suspend_default_action(self, timer=None):
         """Do not call the default action until ``resume`` of the Suspension returned (A.33).
@@ -279,7 +279,7 @@ cdef class MailboxController:
 @cython.final
 @cython.nonecheck(True)
 cdef class Suspension:
-    """One suspension of the default action."""
+    """Suspension()\n--\n\nOne suspension of the default action."""
 
     def resume(self):
         """End it; from any thread, any number of times (Flink: A.33).

@@ -53,7 +53,8 @@ cdef int32_t read_priority(object priority) except -2:
 
 @cython.freelist(64)
 cdef class Mail:
-    """``command()`` to be run by the thread of a mailbox.
+    """Mail(command, priority, description=None, *, options=None, description_args=None, \
+action_executor=None)\n--\n\n``command()`` to be run by the thread of a mailbox.
 
     ``description`` is text, or a %-format for ``description_args``; it is formatted only when
     somebody reads it (Flink: A.20).  ``action_executor.run_throwing(command)`` runs the command,

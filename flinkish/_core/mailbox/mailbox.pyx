@@ -38,7 +38,7 @@ cdef tuple _STATES = (MailboxState.OPEN, MailboxState.QUIESCED, MailboxState.CLO
 
 
 cdef class MailboxQueue(MailboxLock):
-    """Mails on their way to the thread that made this queue.
+    """MailboxQueue()\n--\n\nMails on their way to the thread that made this queue.
 
     Ordering: a take gets, of the mails with its priority or more, the oldest (Flink: A.1); before
     these come urgent mails in their own order, and before them what was put first, latest first.

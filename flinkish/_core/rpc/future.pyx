@@ -2,6 +2,8 @@
 # (A field that no `__init__` has filled holds None, which has no C fields.)
 """Light futures; described in ``rpc/future.pxd``."""
 
+from types import GenericAlias
+
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.ref cimport PyObject
@@ -101,7 +103,7 @@ cdef int wake_all(list ended) except -1:
 
 
 cdef class RpcFuture:
-    """The result of a call, with the methods of ``concurrent.futures.Future``; awaitable.
+    """RpcFuture()\n--\n\nThe result of a call, with the methods of ``concurrent.futures.Future``; awaitable.
 
     Threading: safe from any thread.  ``add_done_callback`` says where callbacks run.
     """
@@ -109,7 +111,7 @@ cdef class RpcFuture:
     @classmethod
     def __class_getitem__(cls, item):
         """``RpcFuture[int]`` in annotations."""
-        return _words.generic(cls, item)
+        return GenericAlias(cls, item)
 
     def __repr__(self):
         cdef uint32_t state = load_word(&self.state)

@@ -195,7 +195,7 @@ cdef object nested(object value):
 @cython.final
 @cython.freelist(256)
 cdef class Row:
-    """The values of one record: by position, by name, or as attributes.
+    """Row(*args, **kwargs)\n--\n\nThe values of one record: by position, by name, or as attributes.
 
     ``Row(1, "a")`` has positions only; ``Row(id=1, name="a")`` has names too, in the order
     given.  A row of names makes rows: ``Person = Row("name", "age"); Person("Ann", 41)``.

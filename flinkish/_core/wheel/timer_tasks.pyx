@@ -18,7 +18,7 @@ cdef int64_t NANOS = 1_000_000
 
 
 cdef class TimerTask:
-    """Something to run after a delay; subclasses override `run`.
+    """TimerTask(delay_ms)\n--\n\nSomething to run after a delay; subclasses override `run`.
 
     `delay_ms` is an int that fits 64 bits; anything else goes through `_read_delay`, which the
     wall provides.  Zero or less is due at once (Kafka: K.2).
@@ -130,8 +130,11 @@ cdef class DueTasks:
     def __len__(self):
         return len(self.tasks)
 
-    def run(self, report):
-        """Run what nobody took yet.  `report(task, error)` gets what a task raises."""
+    def run(self, report, clock=None, int64_t until=NEVER):
+        """Run what nobody took yet, until `clock()` says so; whether all are taken.
+
+        At least one task runs, if one is left.  `report(task, error)` gets what a task raises.
+        """
         cdef TimerTask task
         cdef Py_ssize_t at
         while True:
@@ -140,7 +143,7 @@ cdef class DueTasks:
                 if at < len(self.tasks):
                     self.at = at + 1
             if at >= len(self.tasks):
-                return
+                return True
             task = self.tasks[at]
             self.tasks[at] = None  # nothing that ran is kept for the rest of the batch
             try:
@@ -148,6 +151,8 @@ cdef class DueTasks:
                     task._run()
             except BaseException as error:
                 report(task, error)
+            if until != NEVER and clock() >= until:
+                return self.at >= len(self.tasks)
 
     def cancel(self):
         """Cancel all that nobody took; how many were pending."""

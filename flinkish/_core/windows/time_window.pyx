@@ -27,7 +27,7 @@ cdef int64_t window_start(int64_t timestamp, int64_t offset, int64_t size) noexc
 
 
 cdef class TimeWindow:
-    """The time from `start` to before `end`, in ms since the epoch (Flink: C.28)."""
+    """TimeWindow(start, end)\n--\n\nThe time from `start` to before `end`, in ms since the epoch (Flink: C.28)."""
 
     def __init__(self, int64_t start, int64_t end):
         self.start = start

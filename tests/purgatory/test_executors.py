@@ -101,7 +101,8 @@ def test_a_busy_timer_leaves_the_executor_to_others(threads: int) -> None:
     ran: list[str] = []
     stop = threading.Event()
     with (
-        ThreadPoolExecutor(threads) as executor, SystemTimer("busy", executor=executor) as busy,
+        ThreadPoolExecutor(threads) as executor,
+        SystemTimer("busy", executor=executor) as busy,
         SystemTimer("other", executor=executor) as other,
     ):
 

@@ -61,7 +61,7 @@ class Execution:
                 this.drain(made.of(node))
             else:
                 (source,) = node.inputs
-                node.act(this, made.before(source, node))
+                node.act(this.of_sink(node.operator_uid), made.before(source, node))
 
     def options_of(self, node: Node) -> dict[str, Any]:
         """The options of an operator with keys."""

@@ -21,15 +21,19 @@ import pyarrow as pa
 from pyspark import SparkContext, cloudpickle
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.pandas import types
+from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.types import StructType
 
 __all__ = [
+    "FilesOfSpark",
     "PlanNode",
     "analyzed_plan",
     "arrow_schema",
     "checkpoint_of",
     "column_in_jvm",
     "dumps",
+    "end_after_batch",
+    "has_ended",
     "input_is_whole",
     "loads",
     "map_in_jvm",
@@ -91,6 +95,73 @@ def checkpoint_of(spark: SparkSession, query_id: str) -> str | None:
         return None
     location: str = query.streamingQuery().resolvedCheckpointRoot()
     return location
+
+
+class FilesOfSpark:
+    """The file systems that Spark reads and writes, by the paths that it takes; of a classic session.
+
+    Python's SparkSession does not wrap Hadoop's FileSystem, nor its configuration.  Run on 4.3.0.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._path = spark._jvm.org.apache.hadoop.fs.Path
+        self._conf = spark._jsparkSession.sessionState().newHadoopConf()
+
+    def qualified(self, path: str) -> str:
+        """The path with scheme and all directories before it."""
+        found = self._path(path)
+        return str(found.getFileSystem(self._conf).makeQualified(found).toString())
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file or directory."""
+        found = self._path(path)
+        return bool(found.getFileSystem(self._conf).exists(found))
+
+    def names(self, directory: str) -> list[str]:
+        """The names in a directory, sorted; none if there is no such directory."""
+        found = self._path(directory)
+        files = found.getFileSystem(self._conf)
+        if not files.exists(found):
+            return []
+        return sorted(one.getPath().getName() for one in files.listStatus(found))
+
+    def rename(self, path: str, target: str) -> None:
+        """Move a file or directory to a place that is free; OSError if that failed."""
+        source = self._path(path)
+        if not source.getFileSystem(self._conf).rename(source, self._path(target)):
+            raise OSError(f"the file system has not renamed {path!r} to {target!r}")
+
+    def delete(self, path: str) -> None:
+        """Delete a file, or a directory and all in it."""
+        found = self._path(path)
+        found.getFileSystem(self._conf).delete(found, True)
+
+
+def has_ended(query: StreamingQuery) -> bool:
+    """Whether the thread of a query has ended: `isActive` is false while one that stops still runs.
+
+    Run on 4.3.0.
+    """
+    return not query._jsq.streamingQuery().queryExecutionThread().isAlive()
+
+
+def end_after_batch(query: StreamingQuery) -> None:
+    """Have a query end after the micro-batch that it runs, and wait for that.
+
+    `StreamingQuery.stop` interrupts the batch.  It first sets `StreamExecution.state`, which the
+    query asks before each batch; here that is all, unless the query waits for its next trigger,
+    which may be hours away.  Run on 4.3.0.
+    """
+    execution = query._jsq.streamingQuery()
+    thread, state = execution.queryExecutionThread(), execution.state()
+    package = state.get().getClass().getPackageName()
+    terminated = execution.getClass().getClassLoader().loadClass(f"{package}.TERMINATED$")
+    state.set(terminated.getField("MODULE$").get(None))
+    while thread.isAlive():
+        thread.join(20)
+        waits = thread.getState().toString() == "TIMED_WAITING"
+        if waits and not execution.status().isTriggerActive():
+            execution.stop()
 
 
 def use_python(context: SparkContext, executable: str) -> None:

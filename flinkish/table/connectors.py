@@ -189,7 +189,7 @@ class _Files(Connector):
         return source
 
     def act(self, tasks: Callable[[], int], *, overwrite: bool) -> Act:
-        """Write files; exactly once, since a round that runs again writes its directory anew."""
+        """Write files; exactly once, as `FileSink` does."""
         if overwrite:
             raise UnsupportedOperationError(
                 "INSERT OVERWRITE of files: delete the directory before the job, or write it with "
@@ -198,9 +198,8 @@ class _Files(Connector):
         options = self._options | _TIMES
 
         def write(this: Any, stream: Any) -> None:
-            place = f"{self._path.rstrip('/')}/part-{this.job}-{this.number:08d}"
-            writer = this.columns_of(stream).write.mode("overwrite").format(self._format)
-            writer.options(**options).save(place)
+            writer = this.columns_of(stream).write.format(self._format).options(**options)
+            this.write_files(writer, self._path, "part")
 
         return write
 

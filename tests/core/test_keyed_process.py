@@ -275,3 +275,79 @@ def test_a_batch_may_be_of_two_inputs() -> None:
     ]
     with pytest.raises(ValueError, match="as many rows, timestamps and inputs"):
         process.process_batch([1, 2], rows[:2], None, np.ones(1, np.uint8))
+
+
+def heartbeat(timestamp: int, context: Any) -> list[int]:
+    """A timer that registers the next one, for ever, on both clocks."""
+    context.timer_service().register_event_time_timer(timestamp + 60_000)
+    context.timer_service().register_processing_time_timer(timestamp + 60_000)
+    return [timestamp]
+
+
+def test_a_service_that_quiesces_ignores_timers_at_the_end_of_time() -> None:
+    """Flink: B.28; what was registered before fires, on both clocks."""
+    harness = Harness(generator, heartbeat)
+    harness.timers.quiesces = True
+    harness.rows(["key"])
+    harness.table.set_current_key("key")
+    harness.timers.register_event_time_timer(1_000)
+    harness.timers.register_processing_time_timer(2_000)
+    assert harness.process.advance_watermark(200_000)
+    assert harness.process.take_output()[0] == [1_000, 61_000, 121_000, 181_000], "before the end"
+    assert harness.process.advance_watermark(HIGHEST)
+    assert harness.process.advance_processing_time(HIGHEST)
+    # 2,000, and those of the four timers before the end.
+    assert harness.process.take_output()[0] == [241_000, 2_000, 61_000, 121_000, 181_000, 241_000]
+    assert harness.timers.ignored == 12
+    assert harness.process.next_event_timer() is harness.process.next_processing_timer() is None
+    harness.table.watermark = LOWEST  # the next key
+    harness.table.set_current_key("key")
+    harness.timers.register_event_time_timer(7)
+    assert harness.process.next_event_timer() == 7
+
+
+def test_another_service_fires_them_and_refuses_a_chain_without_end() -> None:
+    """In Flink's streaming mode such a chain hangs; one that ends fires to its last timer."""
+
+    def until_6_days(timestamp: int, context: Any) -> None:
+        if timestamp < 6 * 24 * 60 * 60_000:
+            context.timer_service().register_event_time_timer(timestamp + 60_000)
+
+    harness = Harness(generator, until_6_days)
+    for key in ("a", "b"):
+        harness.table.intern_objects([key], None, np.empty(1, np.uint32))
+        harness.table.set_current_key(key)
+        harness.timers.register_event_time_timer(0)
+    harness.timers.most_chained = 100
+    harness.process.advance_watermark(HIGHEST)
+    assert harness.process.fired == 2 * (6 * 24 * 60 + 1)
+    assert harness.timers.ignored == 0
+
+
+def test_a_chain_without_end_in_pieces_is_refused() -> None:
+    """The loop comes back again and again for output to be taken."""
+    harness = Harness(generator, heartbeat)
+    harness.timers.most_chained = 100
+    harness.process.output_limit = 7
+    harness.rows(["key"])
+    harness.table.set_current_key("key")
+    harness.timers.register_event_time_timer(0)
+
+    def advance() -> None:
+        while not harness.process.advance_watermark(HIGHEST):
+            harness.process.take_output()
+
+    with pytest.raises(RuntimeError, match=r"registered 10001 timers after the end of the input"):
+        advance()
+
+
+def test_elements_after_the_end_of_time_are_not_taken_for_a_chain() -> None:
+    def registers(value: int, context: Any) -> None:
+        context.timer_service().register_event_time_timer(value)
+
+    harness = Harness(registers, lambda timestamp, context: [timestamp])
+    harness.timers.most_chained = 1
+    harness.table.watermark = HIGHEST
+    harness.run(list(range(20_000)), ["key"] * 20_000)
+    harness.process.advance_watermark(HIGHEST)
+    assert len(harness.process.take_output()[0]) == 20_000

@@ -163,3 +163,24 @@ def test_two_outputs_in_one_action(spark: SparkSession) -> None:
     both = stream.to_df().select("key").union(stream.get_side_output(ODD).to_df().select("key"))
     wanted = expected(rows)
     assert both.count() == len(wanted)
+
+
+class Heartbeat(KeyedProcessFunction):
+    """Each timer registers the next one, for ever, on both clocks."""
+
+    def process_element(self, value: Any, ctx: Any) -> None:
+        ctx.timer_service().register_event_time_timer(ctx.timestamp() + 60_000)
+        ctx.timer_service().register_processing_time_timer(60_000)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        ctx.timer_service().register_event_time_timer(timestamp + 60_000)
+        ctx.timer_service().register_processing_time_timer(timestamp + 60_000)
+        yield ctx.get_current_key(), timestamp
+
+
+def test_timers_that_register_the_next_at_the_end_of_time(spark: SparkSession) -> None:
+    """Flink: B.28; they are ignored, so the operator ends."""
+    stream = timed(frame(spark, [("a", 1, 5_000), ("b", 1, 7_000)])).key_by("key")
+    beats = stream.process(Heartbeat(), schema="key string, at bigint", processing_time_timers=True)
+    found = sorted(tuple(row) for row in beats.to_df().collect())
+    assert found == [("a", 60_000), ("a", 65_000), ("b", 60_000), ("b", 67_000)]

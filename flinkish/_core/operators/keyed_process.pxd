@@ -6,22 +6,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from flinkish._core.state.table cimport StateTable
 from flinkish._core.timers.timers cimport Timer, Timers
 
-
-cdef class KeyedTimerService:
-    cdef StateTable table
-    cdef uint32_t service               # timers of different services never meet
-    cdef object on_earlier              # called with the new head of the processing timers
-    cdef str refusal                    # why processing timers cannot be registered, or None
-    cdef str event_refusal              # the same of event-time timers
-    cdef readonly long long registered
-    cdef readonly long long deleted
-
-    cdef uint32_t row(self) except? 0xFFFFFFFF
-    cdef int64_t millis(self, object timestamp) except? -1
-
-    # Register or delete a timer of a row on one of the two clocks.
-    cdef int register(self, bint event, int64_t time, uint32_t row) except -1
-    cdef int delete(self, bint event, int64_t time, uint32_t row) except -1
+include "timer_service.pxd"
 
 
 cdef class KeyedContext:

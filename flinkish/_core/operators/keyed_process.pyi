@@ -17,6 +17,10 @@ class KeyedTimerService:
     def registered(self) -> int: ...
     @property
     def deleted(self) -> int: ...
+    @property
+    def ignored(self) -> int: ...
+    quiesces: bool
+    most_chained: int
     def __init__(
         self,
         table: StateTable,

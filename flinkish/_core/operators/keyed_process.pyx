@@ -20,104 +20,7 @@ cdef int64_t LOWEST = <int64_t>(<unsigned long long>1 << 63)
 cdef int64_t NEVER = 0x7FFFFFFFFFFFFFFF
 cdef Py_ssize_t NO_LIMIT = <Py_ssize_t>NEVER
 
-
-cdef class KeyedTimerService:
-    """PyFlink's TimerService for the current key.
-
-    Timers are identified by (timestamp, key): registering one twice is the same as once, and
-    deleting one that is not there does nothing (Flink: B.1, B.11).
-    """
-
-    def __cinit__(self, *args, **kwargs):
-        self.table = NOWHERE
-
-    def __init__(self, StateTable table not None, uint32_t service=0, on_earlier=None,
-                 str refusal=None, str event_refusal=None):
-        self.table = table
-        self.service = service
-        self.on_earlier = on_earlier
-        self.refusal = refusal
-        self.event_refusal = event_refusal
-
-    cdef uint32_t row(self) except? 0xFFFFFFFF:
-        if self.table.current == NO_ROW:
-            self.table.check_alone()
-            raise self.table.illegal_state(
-                "timers can only be used with a current key: in process_element and on_timer of "
-                "a keyed function"
-            )
-        return self.table.current
-
-    cdef int64_t millis(self, object timestamp) except? -1:
-        cdef int overflow = 0
-        cdef int64_t number
-        if PyLong_CheckExact(timestamp):
-            number = PyLong_AsLongLongAndOverflow(timestamp, &overflow)
-            if not overflow:
-                return number
-        try:
-            return <int64_t>PyNumber_Index(timestamp)
-        except OverflowError:
-            raise self.table.illegal_argument(
-                f"a timer at {timestamp!r} is beyond 64 bits of milliseconds since the epoch; is "
-                "it in another unit?"
-            ) from None
-        except TypeError:
-            raise self.table.illegal_type(
-                f"a timer needs an int of milliseconds since the epoch, not {timestamp!r}; an "
-                "element without event time has the timestamp None"
-            ) from None
-
-    def current_processing_time(self):
-        """Processing time in ms since the epoch."""
-        return self.table.processing_time
-
-    def current_watermark(self):
-        """Event-time watermark in ms since the epoch; -2**63 before the first."""
-        return self.table.watermark
-
-    cdef int register(self, bint event, int64_t time, uint32_t row) except -1:
-        cdef Timers* timers = &self.table.table.event if event else &self.table.table.processing
-        cdef Timer head
-        cdef int added
-        cdef str refusal = self.event_refusal if event else self.refusal
-        if refusal is not None:
-            raise self.table.illegal_state(refusal)
-        self.table.check_open()
-        if event or not timers_peek(timers, &head):
-            head.timestamp = NEVER
-        added = table_add_timer(&self.table.table, timers, time, row, self.service)
-        if added < 0:
-            segment_raise(-added)
-        self.registered += added
-        if added and not event and self.on_earlier is not None and time < head.timestamp:
-            self.on_earlier(time)
-        return 0
-
-    cdef int delete(self, bint event, int64_t time, uint32_t row) except -1:
-        cdef Timers* timers = &self.table.table.event if event else &self.table.table.processing
-        cdef int removed
-        self.table.check_open()
-        removed = table_remove_timer(&self.table.table, timers, time, row, self.service)
-        segment_raise(-min(removed, 0))
-        self.deleted += removed
-        return 0
-
-    def register_event_time_timer(self, timestamp):
-        """Call `on_timer` when the watermark reaches `timestamp` (ms since the epoch)."""
-        self.register(True, self.millis(timestamp), self.row())
-
-    def delete_event_time_timer(self, timestamp):
-        """Forget the event-time timer at `timestamp`, if there is one."""
-        self.delete(True, self.millis(timestamp), self.row())
-
-    def register_processing_time_timer(self, timestamp):
-        """Call `on_timer` when the clock has reached `timestamp` (ms since the epoch)."""
-        self.register(False, self.millis(timestamp), self.row())
-
-    def delete_processing_time_timer(self, timestamp):
-        """Forget the processing-time timer at `timestamp`, if there is one."""
-        self.delete(False, self.millis(timestamp), self.row())
+include "timer_service.pyx"
 
 
 cdef class KeyedContext:
@@ -333,6 +236,7 @@ cdef class KeyedProcess:
         cdef bint stopped = False
         cdef int polled
         self.enter()
+        self.timers.firing = timers == &self.table.table.event
         try:
             while not stopped:
                 self.table.check_open()
@@ -340,6 +244,7 @@ cdef class KeyedProcess:
                 if polled < 0:
                     segment_raise(-polled)
                 if polled == 0:
+                    self.timers.chained = 0
                     break
                 self.fired += 1
                 self.table.current = timer.key
@@ -349,6 +254,7 @@ cdef class KeyedProcess:
                 self.turn(&timer, timers == &self.table.table.event)
                 stopped = (stop is not None and stop()) or self.held >= self.output_limit
         finally:
+            self.timers.firing = False
             self.leave(context)
             self.table.current = NO_ROW
         return not stopped

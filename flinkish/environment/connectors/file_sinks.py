@@ -148,8 +148,10 @@ class FileCompactor:
 class FileSink(Sink):
     """Writes elements to files; `for_row_format` and `for_bulk_format` begin it.
 
-    Each micro-batch has a directory of its own under the base path, which is written anew if the
-    batch runs again: exactly once.  A `FileSource` reads the base path; readers of Spark take
+    Each sink and micro-batch has a directory of its own under the base path, with files that never
+    change: it is hidden in ``.inprogress`` until the batch is committed, as Flink's part files are
+    until a checkpoint is complete.  So elements are written exactly once, and several sinks and
+    jobs may share a base path.  A `FileSource` reads the base path; readers of Spark take
     ``base_path/*``.
     """
 
@@ -239,19 +241,18 @@ class FileSink(Sink):
 
         ArgumentTypeError for elements of another type than the writers'.
         """
-        base, prefix, factory = self._base.rstrip("/"), self._prefix, self._factory
+        base, prefix, factory = self._base, self._prefix, self._factory
         if factory is not None:
             factory.check(kind)
 
         def act(this: Any, stream: Any) -> None:
-            place = f"{base}/{prefix}-{this.job}-{this.number:08d}"
             if factory is None:
                 frame = this.columns_of(stream.map(printed, Types.STRING()))
-                frame.write.mode("overwrite").text(place)
+                this.write_files(frame.write.format("text"), base, prefix)
                 return
             frame = this.columns_of(stream)
             frame = frame.selectExpr(*factory.expressions(frame.columns))
-            writer = frame.write.mode("overwrite").format(factory.format)
-            writer.options(**factory.options).save(place)
+            writer = frame.write.format(factory.format).options(**factory.options)
+            this.write_files(writer, base, prefix)
 
         return act

@@ -21,8 +21,10 @@ from flinkish.common.errors import (
 )
 from flinkish.common.jobs import JobStatus
 from flinkish.spark.explained import explain_error
+from flinkish.spark.internals import FilesOfSpark, end_after_batch, has_ended
 from flinkish.spark.jobs.inputs import Input
 from flinkish.spark.jobs.modules import missing_module
+from flinkish.spark.jobs.part_files import PartFiles
 from flinkish.spark.jobs.rounds import Round
 from flinkish.spark.jobs.session import unchanged_plans
 from flinkish.spark.passes import JobScope, Pass
@@ -210,8 +212,11 @@ class StreamingJob(Job):
         self._program = program
         self._checkpoint = checkpoint
         self._interval = interval_ms
+        self._files = PartFiles(spark, token, checkpoint)
+        self._done: int | None = None  # the last round that has run to its end
         self._query: StreamingQuery | None = None
         self._stopping: JobStatus | None = None
+        self._ending = threading.Lock()
 
     def start(self) -> None:
         """Start the query."""
@@ -261,12 +266,14 @@ class StreamingJob(Job):
                     found = frame.where(F.col(_SOURCE) == at).select(f"{_column(at)}.*")
                 frames.append((found, one))
             query = spark.sparkContext.getLocalProperty(_QUERY) or self.name
-            this = Round.over(frames, spark, self._within, self._scope, query, number)
+            files = self._files
+            this = Round.over(frames, spark, self._within, self._scope, query, number, files)
             try:
                 self._program(this)
             finally:
                 this.close()
                 frame.unpersist()
+        self._done = number
 
     def wait(self) -> None:
         """Wait for the query."""
@@ -280,31 +287,54 @@ class StreamingJob(Job):
         self._raise()
 
     def _ended(self, error: BaseException | None) -> None:
-        if self._took is not None:
+        with self._ending:
+            if self._took is not None:
+                return
+            try:
+                self._publish_files()
+            except Exception as unpublished:
+                error = error or unpublished
+            if self._stopping is JobStatus.CANCELED:
+                self._ends(JobStatus.CANCELED, _cancelled(self.name))
+            elif error is not None:
+                self._ends(JobStatus.FAILED, self._failed(error))
+            elif self._stopping is not None:
+                self._ends(self._stopping)
+            else:  # somebody stopped the query itself
+                self._ends(JobStatus.CANCELED, _cancelled(self.name))
+
+    def _publish_files(self) -> None:
+        """Show the files of the last round, if it was committed; others wait for the next job."""
+        last = self._done
+        if last is None:
             return
-        if self._stopping is not None:
-            cancelled = self._stopping is JobStatus.CANCELED
-            self._ends(self._stopping, _cancelled(self.name) if cancelled else None)
-        elif error is not None:
-            self._ends(JobStatus.FAILED, self._failed(error))
-        else:  # somebody stopped the query itself
-            self._ends(JobStatus.CANCELED, _cancelled(self.name))
+        if self._checkpoint is not None:
+            commit = f"{self._checkpoint.rstrip('/')}/commits/{last}"
+            last = last if FilesOfSpark(self.spark).exists(commit) else last - 1
+        self._files.publish(last)
 
     def status(self) -> JobStatus:
         """How the query is."""
         query = self._query
-        if query is not None and self._took is None and not query.isActive:
+        if query is not None and self._took is None and has_ended(query):
             self._ended(query.exception())
         return super().status()
 
     def cancel(self) -> None:
         """Stop the query, maybe within a micro-batch."""
-        self._stop(JobStatus.CANCELED)
+        query = self._query
+        assert query is not None
+        if self.status().is_terminal_state():
+            return
+        self._stopping = JobStatus.CANCELED
+        query.stop()
+        self.status()
 
     def stop(self, directory: str | None = None) -> str:
-        """Stop the query; gives its checkpoint, for ``execution.savepoint.path`` of a new job.
+        """Stop the query after its micro-batch; gives its checkpoint, to go on from.
 
-        IllegalArgumentError for another place than that.
+        IllegalArgumentError for another place than that; the error of the job if its last batch
+        failed, or if it was cancelled meanwhile.
         """
         if self._checkpoint is None:
             raise IllegalArgumentError(
@@ -317,16 +347,14 @@ class StreamingJob(Job):
                 f"cannot be written to {directory!r}: leave the directory out, and copy the "
                 "checkpoint after the job has ended"
             )
-        self._stop(JobStatus.FINISHED)
-        return self._checkpoint
-
-    def _stop(self, status: JobStatus) -> None:
         query = self._query
         assert query is not None
-        if query.isActive:
-            self._stopping = status
-            query.stop()
-        self.status()
+        if not self.status().is_terminal_state():
+            self._stopping = self._stopping or JobStatus.FINISHED
+            end_after_batch(query)
+        if self.status() is not JobStatus.FINISHED:
+            self._raise()
+        return self._checkpoint
 
 
 def _cancelled(name: str) -> JobCancellationError:

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as F
 
 from flinkish.spark.chains.dealt import InTurn, ToAll
 from flinkish.spark.chains.steps import Step
 from flinkish.spark.elements import ElementReader
 from flinkish.spark.jobs.inputs import OWN, PARTITION, Input
+from flinkish.spark.jobs.part_files import PartFiles, part_name
 from flinkish.spark.keyed.plan import EVENT_TIME
 from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.passes import JobScope, Pass
@@ -33,14 +34,17 @@ class Round:
 
     ``sources`` are the streams of the program's inputs.  ``job`` names the job, the same after a
     restart from its checkpoint.  ``number`` is that of the micro-batch, the same if it is run
-    again; 0 in a job that has one round.
+    again; 0 in a job that has one round.  ``files`` are those of a job with many rounds.  ``sink``
+    is the uid of the sink whose rows are written.
     """
 
     spark: SparkSession
     sources: Sequence[DataStream]
     job: str
     number: int
-    kept: list[DataFrame]
+    files: PartFiles | None = None
+    sink: str = ""
+    kept: list[DataFrame] = field(default_factory=list)
     views: list[str] = field(default_factory=list)
 
     @staticmethod
@@ -51,6 +55,7 @@ class Round:
         scope: JobScope,
         job: str,
         number: int = 0,
+        files: PartFiles | None = None,
     ) -> Round:
         """A round over inputs and their DataFrames, whose operators share a scope."""
         sources = [
@@ -69,7 +74,11 @@ class Round:
             )
             for frame, one in frames
         ]
-        return Round(spark, sources, job, number, [])
+        return Round(spark, sources, job, number, files)
+
+    def of_sink(self, uid: str) -> Round:
+        """The round as the sink ``uid`` writes in it."""
+        return replace(self, sink=uid)
 
     def before(self, stream: DataStream, uid: str) -> DataStream:
         """A stream before the operator ``uid``, which is called so in messages and counts."""
@@ -104,6 +113,16 @@ class Round:
     def drain(self, stream: DataStream) -> None:
         """Run all that makes a stream, for its effects."""
         stream._rows.mapped.frame.write.format("noop").mode("append").save()
+
+    def write_files(self, writer: DataFrameWriter, base: str, prefix: str) -> None:
+        """Write rows to a directory of this sink and round in ``base``, seen when it is whole."""
+        base = base.rstrip("/") or "/"
+        if self.files is not None:
+            self.files.write(writer, base, prefix, self.job, self.sink, self.number)
+            return
+        # The job has one round, and an id that no other has.
+        name = part_name(prefix, self.job, self.sink, self.number)
+        writer.mode("errorifexists").save(f"{base}/{name}")
 
     def elements(self, stream: DataStream) -> Iterator[tuple[int, Any]]:
         """The elements of a stream, each with the number of its task, in the order of tasks."""

@@ -2,10 +2,12 @@
 
 As in Flink's batch mode (B.28) the watermark is the lowest while rows of a key are handled;
 after its last row it is the highest, every timer of the key fires, and its state is forgotten.
+Timers that are registered then, by those that fire, are ignored with a warning.
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
 
@@ -28,6 +30,7 @@ __all__ = ["run_both", "run_rows"]
 
 Batches = Iterator[pa.RecordBatch]
 
+_LOG = logging.getLogger(__name__)
 _NO_ROW = 0xFFFFFFFF
 _FEW = 1_024  # rows below which looking for those of windows is not worth it
 
@@ -93,6 +96,7 @@ class _KeyByKey:
         self._rows_kept = _FEW
         self._current = _NO_ROW
         self._now = int(time.time() * 1000)
+        run.engine.timers.quiesces = True
 
     def process(self, batch: pa.RecordBatch) -> Batches:
         if batch.num_rows == 0:
@@ -122,6 +126,13 @@ class _KeyByKey:
     def finish(self) -> Batches:
         yield from self._end_key()
         yield from self._results()
+        if ignored := self._run.engine.timers.ignored:
+            _LOG.warning(
+                "operator %r: %d timers that were registered after the last element of their key, "
+                "at the end of time, are ignored, as in Flink's batch mode",
+                self._plan.uid,
+                ignored,
+            )
 
     def _end_key(self) -> Batches:
         """The end of time for the current key, and of its state."""

@@ -1,0 +1,95 @@
+"""The directories that sinks write to files: one for each sink and round, whole or not to be seen.
+
+A round writes into ``.inprogress`` below the base path, which readers of files leave out, and the
+directory gets its place there by a rename once Spark has committed the micro-batch, as Flink's
+FileSink does with part files when a checkpoint is complete.  So what readers see never changes,
+and a batch that is run again is seen once.
+
+The name of a directory says whose it is: job, sink, round, the place of the checkpoint, and the run
+of the job.  No two sinks share one, nor do two jobs that go on from copies of one checkpoint.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from flinkish.spark.internals import FilesOfSpark
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrameWriter, SparkSession
+
+__all__ = ["PartFiles", "part_name"]
+
+_IN_PROGRESS = ".inprogress"
+_ID = "[0-9a-f]{8}"
+_NAME = re.compile(
+    rf".*-(?P<job>{_ID})-{_ID}-(?P<number>\d{{8,}})-(?P<checkpoint>{_ID})-(?P<run>{_ID})", re.DOTALL
+)
+
+
+def part_name(prefix: str, *ids: str | int) -> str:
+    """The name of a directory; texts are shortened to eight digits."""
+    parts = [f"{one:08d}" if isinstance(one, int) else _short(one) for one in ids]
+    return "-".join([prefix, *parts])
+
+
+class PartFiles:
+    """The directories of the file sinks of a streaming job.
+
+    ``checkpoint`` is the place of its checkpoint, None if that ends with the run.
+
+    Threading: `write` by the thread of the rounds, `publish` by any thread after the last round.
+    """
+
+    def __init__(self, spark: SparkSession, run: str, checkpoint: str | None) -> None:
+        self._files = FilesOfSpark(spark)
+        self._run = run
+        self._checkpoint = run if checkpoint is None else self._files.qualified(checkpoint)
+        self._first: int | None = None
+        self._bases: set[str] = set()
+
+    def write(
+        self, writer: DataFrameWriter, base: str, prefix: str, job: str, sink: str, number: int
+    ) -> None:
+        """Write the rows of a sink in a round; publish those of the rounds before it."""
+        if self._first is None:
+            self._first = number
+        self._settle(base, _short(job), number)
+        self._bases.add(base)
+        name = part_name(prefix, job, sink, number, self._checkpoint, self._run)
+        writer.mode("errorifexists").save(f"{base}/{_IN_PROGRESS}/{name}")
+
+    def _settle(self, base: str, job: str, number: int) -> None:
+        """Publish what was committed before a round, and delete what an earlier run left of it.
+
+        A job that goes on from a checkpoint that was moved finds its last batch under the old
+        place.  Later ones under another place may be of a job that runs on there.
+        """
+        for name in self._files.names(f"{base}/{_IN_PROGRESS}"):
+            found = _NAME.fullmatch(name)
+            if found is None or found["job"] != job:
+                continue
+            of = int(found["number"])
+            ours = found["checkpoint"] == _short(self._checkpoint)
+            if of < number if ours else of == number - 1 and number == self._first:
+                self._publish(base, name)
+            elif ours and found["run"] != _short(self._run):
+                self._files.delete(f"{base}/{_IN_PROGRESS}/{name}")
+
+    def publish(self, last: int) -> None:
+        """Publish what this run has written, up to a round, the last one that was committed."""
+        for base in self._bases:
+            for name in self._files.names(f"{base}/{_IN_PROGRESS}"):
+                found = _NAME.fullmatch(name)
+                ours = found is not None and found["run"] == _short(self._run)
+                if found is not None and ours and int(found["number"]) <= last:
+                    self._publish(base, name)
+
+    def _publish(self, base: str, name: str) -> None:
+        self._files.rename(f"{base}/{_IN_PROGRESS}/{name}", f"{base}/{name}")
+
+
+def _short(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:8]

@@ -8,10 +8,11 @@ what pyspark does not export, nor names an attribute of its objects that it does
 from __future__ import annotations
 
 import inspect
+import json
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -26,6 +27,7 @@ from pyspark.sql.types import StructType
 
 __all__ = [
     "FilesOfSpark",
+    "KafkaTopics",
     "PlanNode",
     "analyzed_plan",
     "arrow_schema",
@@ -97,14 +99,19 @@ def checkpoint_of(spark: SparkSession, query_id: str) -> str | None:
     return location
 
 
+def _jvm_of(spark: SparkSession) -> Any:
+    """The classes of the driver's JVM, by their names; of a classic session."""
+    return spark._jvm
+
+
 class FilesOfSpark:
-    """The file systems that Spark reads and writes, by the paths that it takes; of a classic session.
+    """The file systems that Spark knows, by the paths that it takes; of a classic session.
 
     Python's SparkSession does not wrap Hadoop's FileSystem, nor its configuration.  Run on 4.3.0.
     """
 
     def __init__(self, spark: SparkSession) -> None:
-        self._path = spark._jvm.org.apache.hadoop.fs.Path
+        self._path = _jvm_of(spark).org.apache.hadoop.fs.Path
         self._conf = spark._jsparkSession.sessionState().newHadoopConf()
 
     def qualified(self, path: str) -> str:
@@ -135,6 +142,106 @@ class FilesOfSpark:
         """Delete a file, or a directory and all in it."""
         found = self._path(path)
         found.getFileSystem(self._conf).delete(found, True)
+
+
+class KafkaTopics:
+    """The offsets of the topics that Spark's connector is to read: a `TopicOffsets`.
+
+    ``options`` are the connector's, of which Kafka's consumer takes those that begin with
+    ``kafka.``.  It is the consumer that the connector brings, in the driver's JVM, since Spark does
+    not say which partitions a topic has.  Close it.  Run on 4.3.0 with the connector of 4.2.0.
+    """
+
+    def __init__(self, spark: SparkSession, options: Mapping[str, str], group: str | None) -> None:
+        self.group = group
+        jvm = _jvm_of(spark)
+        settings = {
+            name.removeprefix("kafka."): value
+            for name, value in options.items()
+            if name.startswith("kafka.")
+        }
+        if group is not None:
+            settings["group.id"] = group
+        settings["enable.auto.commit"] = "false"
+        for what in ("key", "value"):
+            reader = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
+            settings[f"{what}.deserializer"] = reader
+        properties = jvm.java.util.Properties()
+        for name, value in settings.items():
+            properties.setProperty(name, value)
+        self._jvm = jvm
+        self._properties = properties
+        self._consumer = jvm.org.apache.kafka.clients.consumer.KafkaConsumer(properties)
+        partition = jvm.org.apache.kafka.common.TopicPartition
+        self._parts = [partition(*part) for part in self._read(options)]
+
+    @staticmethod
+    def of(
+        spark: SparkSession, options: Mapping[str, str], group: str | None
+    ) -> KafkaTopics | None:
+        """Those of a broker; None if the session lacks the connector."""
+        consumer = _jvm_of(spark).org.apache.kafka.clients.consumer.KafkaConsumer
+        return KafkaTopics(spark, options, group) if callable(consumer) else None
+
+    def _read(self, options: Mapping[str, str]) -> list[tuple[str, int]]:
+        """The partitions that are read."""
+        if "assign" in options:
+            by_topic: dict[str, list[int]] = json.loads(options["assign"])
+            return [(topic, part) for topic, parts in by_topic.items() for part in parts]
+        topics = options.get("subscribe", "").split(",")
+        if "subscribePattern" in options:
+            names = self._jvm.java.util.regex.Pattern.compile(options["subscribePattern"])
+            known = self._consumer.listTopics().keySet()
+            topics = sorted(topic for topic in known if names.matcher(topic).matches())
+        parts = ((topic, self._consumer.partitionsFor(topic)) for topic in topics)
+        return [(topic, part.partition()) for topic, found in parts for part in found or ()]
+
+    def beginnings(self) -> dict[tuple[str, int], int]:
+        """The first offset that each partition has."""
+        return self._by_partition(self._consumer.beginningOffsets(self._java_list()))
+
+    def ends(self) -> dict[tuple[str, int], int]:
+        """The offset after the last record of each partition."""
+        return self._by_partition(self._consumer.endOffsets(self._java_list()))
+
+    def committed(self) -> dict[tuple[str, int], int]:
+        """The offsets of the consumer group, for partitions that have any."""
+        parts = self._jvm.java.util.HashSet(self._java_list())
+        return self._by_partition(self._consumer.committed(parts))
+
+    def since(self, time: int) -> dict[tuple[str, int], int]:
+        """The first offset of this time (ms) or later, for partitions that have such records."""
+        kafka = self._jvm.org.apache.kafka.clients.admin
+        asked = self._jvm.java.util.HashMap()
+        for part in self._parts:
+            asked.put(part, kafka.OffsetSpec.forTimestamp(time))
+        admin = kafka.AdminClient.create(self._properties)
+        try:
+            found = self._by_partition(admin.listOffsets(asked).all().get())
+        finally:
+            admin.close()
+        return {part: offset for part, offset in found.items() if offset >= 0}
+
+    def _java_list(self) -> Any:
+        parts = self._jvm.java.util.ArrayList()
+        for part in self._parts:
+            parts.add(part)
+        return parts
+
+    @staticmethod
+    def _by_partition(offsets: Any) -> dict[tuple[str, int], int]:
+        """Offsets, or what has one, by partition; a partition may have None."""
+        found = {}
+        for part in offsets:
+            value = offsets[part]
+            if value is not None:
+                offset = value if isinstance(value, int) else value.offset()
+                found[part.topic(), part.partition()] = offset
+        return found
+
+    def close(self) -> None:
+        """Leave the broker."""
+        self._consumer.close()
 
 
 def has_ended(query: StreamingQuery) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,7 +16,12 @@ from flinkish.environment.connectors.formats import (
     JsonRowDeserializationSchema,
     JsonRowSerializationSchema,
 )
-from flinkish.environment.connectors.kafka import KafkaOffsetsInitializer, KafkaSource
+from flinkish.environment.connectors.kafka import (
+    KafkaOffsetResetStrategy,
+    KafkaOffsetsInitializer,
+    KafkaSource,
+    KafkaTopicPartition,
+)
 from flinkish.environment.connectors.kafka_sinks import KafkaRecordSerializationSchema, KafkaSink
 from flinkish.environment.nodes import Act
 from flinkish.environment.sinks import print_sink
@@ -27,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Connector", "connector_of"]
 
 _PROPERTIES = "properties."
+_SPECIFIC = re.compile(r"partition:(\d+),offset:(\d+)")
 # Flink's texts of times have a blank between day and time; both read any number of digits.
 _TEXT_OF_TIMES = "yyyy-MM-dd HH:mm:ss.SSSSSS"
 _TIMES = {"timestampFormat": _TEXT_OF_TIMES, "timestampNTZFormat": _TEXT_OF_TIMES}
@@ -221,9 +228,18 @@ class _Kafka(Connector):
                 f"the format {self._format!r} of the table {options.table}: there are json and csv"
             )
         self._ignores = options.flag(f"{self._format}.ignore-parse-errors")
-        # Flink begins at the offsets of a group, which Spark does not commit.
-        self._start = _offsets(options, "scan.startup", "group-offsets")
-        self._end = _offsets(options, "scan.bounded", "unbounded")
+        reset = (options.take("properties.auto.offset.reset") or "none").upper()
+        if reset not in KafkaOffsetResetStrategy.__members__:
+            raise IllegalArgumentError(
+                f"'properties.auto.offset.reset' of the table {options.table} is earliest, latest "
+                f"or none, not {reset.lower()!r}"
+            )
+        committed = KafkaOffsetsInitializer.committed_offsets(KafkaOffsetResetStrategy[reset])
+        places = {"group-offsets": committed, "latest-offset": KafkaOffsetsInitializer.latest()}
+        first = {"earliest-offset": KafkaOffsetsInitializer.earliest()}
+        start = _offsets(options, "scan.startup", self._topic, "group-offsets", first | places)
+        self._start = start or committed
+        self._end = _offsets(options, "scan.bounded", self._topic, "unbounded", places)
         self._properties = options.beginning(_PROPERTIES)
 
     def source(self) -> Callable[[], Input]:
@@ -232,9 +248,9 @@ class _Kafka(Connector):
         builder.set_topics(self._topic).set_properties(self._properties)
         if self._group is not None:
             builder.set_group_id(self._group)
-        if self._start is None:
-            raise UnsupportedOperationError(
-                "Spark commits no offsets to Kafka, so there are none to begin at: give "
+        elif self._start.position.needs_group:
+            raise IllegalArgumentError(
+                "a table of Kafka begins at the offsets of 'properties.group.id': give that, or "
                 "'scan.startup.mode' = 'earliest-offset', 'latest-offset' or 'timestamp'"
             )
         builder.set_starting_offsets(self._start)
@@ -266,21 +282,34 @@ class _Kafka(Connector):
         return sink.build().writer(self.kind)
 
 
-def _offsets(options: Options, prefix: str, default: str) -> KafkaOffsetsInitializer | None:
-    """Where reading starts or ends; None for the default of Flink, which Spark has not."""
-    mode = options.take(f"{prefix}.mode", default)
+def _offsets(
+    options: Options,
+    prefix: str,
+    topic: str,
+    default: str,
+    places: Mapping[str, KafkaOffsetsInitializer],
+) -> KafkaOffsetsInitializer | None:
+    """Where reading starts or ends, by the mode; None for an end that there is not."""
+    mode = options.take(f"{prefix}.mode", default) or default
     time = options.take(f"{prefix}.timestamp-millis")
-    if mode == "earliest-offset" and prefix == "scan.startup":
-        return KafkaOffsetsInitializer.earliest()
-    if mode == "latest-offset":
-        return KafkaOffsetsInitializer.latest()
-    if mode == "timestamp" and time is not None and time.isdecimal():
-        return KafkaOffsetsInitializer.timestamp(int(time))
+    named = options.take(f"{prefix}.specific-offsets")
+    if mode in places:
+        return places[mode]
     if mode == default:
         return None
+    if mode == "timestamp" and time is not None and time.isdecimal():
+        return KafkaOffsetsInitializer.timestamp(int(time))
+    if mode == "specific-offsets" and named is not None:
+        found = [_SPECIFIC.fullmatch(text.strip()) for text in named.split(";") if text.strip()]
+        pairs = [(int(one[1]), int(one[2])) for one in found if one is not None]
+        if pairs and len(pairs) == len(found):
+            return KafkaOffsetsInitializer.offsets(
+                {KafkaTopicPartition(topic, number): offset for number, offset in pairs}
+            )
     raise UnsupportedOperationError(
-        f"'{prefix}.mode' = '{mode}' of the table {options.table}: there are latest-offset, "
-        f"timestamp with '{prefix}.timestamp-millis', and earliest-offset to start at"
+        f"'{prefix}.mode' = '{mode}' of the table {options.table}: there are {', '.join(places)}, "
+        f"timestamp with '{prefix}.timestamp-millis', and specific-offsets with "
+        f"'{prefix}.specific-offsets' = 'partition:0,offset:42;partition:1,offset:300'"
     )
 
 

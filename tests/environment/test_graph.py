@@ -180,8 +180,6 @@ def test_arguments_that_are_refused(message: str, call: Callable[[Any], Any]) ->
 def test_what_spark_cannot_do_says_what_it_can() -> None:
     with pytest.raises(UnsupportedOperationError, match="add_python_archive"):
         environment().set_python_requirements("requirements.txt")
-    with pytest.raises(UnsupportedOperationError, match="begin at earliest"):
-        KafkaOffsetsInitializer.committed_offsets()
     with pytest.raises(UnsupportedOperationError, match="at least once"):
         KafkaSink.builder().set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)
 

@@ -10,6 +10,7 @@ from flinkish.common.errors import (
     IllegalArgumentError,
     UnsupportedOperationError,
 )
+from flinkish.common.kafka_offsets import KafkaPosition
 from flinkish.datastream import StreamExecutionEnvironment
 from flinkish.datastream.connectors.kafka import (
     FlinkKafkaConsumer,
@@ -69,6 +70,15 @@ def test_a_consumer_reads_what_a_source_reads(
     assert same(function.input(), source(starting, "orders"))
 
 
+def test_a_consumer_begins_where_its_group_was() -> None:
+    assert vars(consumer().input())["start"] == KafkaPosition("latest", committed=True)
+    alone = {key: value for key, value in PROPERTIES.items() if key != "group.id"}
+    found: Any = FlinkKafkaConsumer("t", SimpleStringSchema(), alone).input()
+    assert found.start == KafkaPosition("latest")
+    with pytest.raises(IllegalArgumentError, match=r"set the property 'group\.id'"):
+        FlinkKafkaConsumer("t", SimpleStringSchema(), alone | {"auto.offset.reset": "none"})
+
+
 def test_a_consumer_reads_several_topics() -> None:
     both = FlinkKafkaConsumer(["a", "b"], SimpleStringSchema(), PROPERTIES)
     assert same(both.input(), source(KafkaOffsetsInitializer.latest(), "a", "b"))
@@ -88,9 +98,9 @@ def test_add_source_takes_a_consumer_with_its_strategy() -> None:
         (("orders", SimpleStringSchema(), {}), IllegalArgumentError, "bootstrap.servers"),
         (("orders", str, PROPERTIES), ArgumentTypeError, "DeserializationSchema"),
         (
-            ("orders", SimpleStringSchema(), PROPERTIES | {"auto.offset.reset": "none"}),
+            ("orders", SimpleStringSchema(), PROPERTIES | {"auto.offset.reset": "first"}),
             IllegalArgumentError,
-            "earliest or latest",
+            "earliest, latest or none",
         ),
     ],
 )

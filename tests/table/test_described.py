@@ -12,6 +12,7 @@ from flinkish.common.errors import (
     IllegalArgumentError,
     UnsupportedOperationError,
 )
+from flinkish.common.kafka_offsets import KafkaPosition
 from flinkish.common.typeinfo import RowTypeInfo
 from flinkish.datastream import StreamExecutionEnvironment
 from flinkish.table import (
@@ -240,8 +241,19 @@ def test_topics() -> None:
     found = connector_of("t", ROW, KAFKA | times | ends).source()()
     assert found.bounded
     assert (found.options["startingTimestamp"], found.options["endingOffsets"]) == ("17", "latest")
-    with pytest.raises(UnsupportedOperationError, match=r"'scan\.startup\.mode' = 'ear"):
-        connector_of("t", ROW, KAFKA).source()
+    assert connector_of("t", ROW, KAFKA).source()().start == KafkaPosition("none", committed=True)
+    known = {"properties.auto.offset.reset": "latest"}
+    found = connector_of("t", ROW, KAFKA | known).source()()
+    assert (found.start, found.group) == (KafkaPosition("latest", committed=True), "g")
+    named = {"scan.startup.specific-offsets": "partition:0,offset:42;partition:1,offset:300"}
+    mode = {"scan.startup.mode": "specific-offsets"}
+    found = connector_of("t", ROW, KAFKA | mode | named).source()()
+    assert found.start.offsets == {("t", 0): 42, ("t", 1): 300}
+    alone = {key: value for key, value in KAFKA.items() if "group" not in key}
+    with pytest.raises(IllegalArgumentError, match=r"give that, or 'scan\.startup\.mode' = 'ear"):
+        connector_of("t", ROW, alone).source()
+    with pytest.raises(IllegalArgumentError, match="earliest, latest or none, not 'first'"):
+        connector_of("t", ROW, KAFKA | {"properties.auto.offset.reset": "first"})
     with pytest.raises(UnsupportedOperationError, match="'specific-offsets' of the table t"):
         connector_of("t", ROW, KAFKA | {"scan.startup.mode": "specific-offsets"})
     with pytest.raises(UnsupportedOperationError, match="there are json and csv"):

@@ -101,7 +101,7 @@ class FileSource(Source):
 
     @staticmethod
     def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:
-        """Begin a source of the files at these paths: files, directories or patterns."""
+        """Begin a source of the files at these paths: files or directories, no patterns."""
         if not isinstance(stream_format, StreamFormat):
             raise ArgumentTypeError(
                 "the format of files is a StreamFormat, such as StreamFormat.text_line_format(), "
@@ -111,7 +111,7 @@ class FileSource(Source):
 
     @staticmethod
     def for_bulk_file_format(bulk_format: BulkFormat, *paths: str) -> FileSourceBuilder:
-        """Begin a source of columnar files at these paths: files, directories or patterns."""
+        """Begin a source of columnar files at these paths: files or directories, no patterns."""
         if not isinstance(bulk_format, BulkFormat):
             raise ArgumentTypeError(
                 "the format of files is a BulkFormat, such as ParquetColumnarRowInputFormat(...), "
@@ -148,7 +148,7 @@ class FileSourceBuilder:
         self._monitored = False
 
     def monitor_continuously(self, discovery_interval: Duration) -> FileSourceBuilder:
-        """Read the files that come into a directory, too, with each micro-batch.
+        """Read the files that come into a directory, too, with each micro-batch, however old.
 
         IllegalArgumentError for several paths.
         """

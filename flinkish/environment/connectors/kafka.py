@@ -13,6 +13,7 @@ from flinkish.common.errors import (
     IllegalArgumentError,
     UnsupportedOperationError,
 )
+from flinkish.common.kafka_offsets import KafkaPosition, OffsetReset
 from flinkish.common.serialization import DeserializationSchema
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.environment.connectors.base import Source
@@ -29,6 +30,21 @@ __all__ = [
 ]
 
 
+_SUBSCRIPTIONS = {
+    "subscribe": "set_topics",
+    "subscribePattern": "set_topic_pattern",
+    "assign": "set_partitions",
+}
+# Properties that Flink's KafkaSource sets itself, or that are its own and not of Kafka.
+_OVERRIDDEN = frozenset(
+    (
+        *("key.deserializer", "value.deserializer", "enable.auto.commit", "client.id.prefix"),
+        *("partition.discovery.interval.ms", "register.consumer.metrics"),
+        "commit.offsets.on.checkpoint",
+    )
+)
+
+
 @dataclass(frozen=True)
 class KafkaTopicPartition:
     """A partition of a topic."""
@@ -38,7 +54,7 @@ class KafkaTopicPartition:
 
 
 class KafkaOffsetResetStrategy(Enum):
-    """Where Kafka begins if it has no offset; Spark begins where it is told, or fails."""
+    """Where reading begins in a partition whose offset is not known, or not there any more."""
 
     LATEST = 0
     EARLIEST = 1
@@ -46,44 +62,70 @@ class KafkaOffsetResetStrategy(Enum):
 
 
 class KafkaOffsetsInitializer:
-    """Where reading begins or ends, if no checkpoint says it."""
+    """Where reading begins or ends, if no checkpoint says it.
 
-    def __init__(self, value: str, *, is_time: bool = False) -> None:
-        self.value = value
-        self.is_time = is_time
+    Partitions that a topic gets while a job runs are read from their first record on.
+    """
+
+    def __init__(self, position: KafkaPosition) -> None:
+        self.position = position
 
     @staticmethod
     def earliest() -> KafkaOffsetsInitializer:
-        """At the first record that the topic has."""
-        return KafkaOffsetsInitializer("earliest")
+        """At the first record that each partition has."""
+        return KafkaOffsetsInitializer(KafkaPosition("earliest"))
 
     @staticmethod
     def latest() -> KafkaOffsetsInitializer:
-        """After the last record that the topic has now."""
-        return KafkaOffsetsInitializer("latest")
+        """After the last record that each partition has now."""
+        return KafkaOffsetsInitializer(KafkaPosition("latest"))
 
     @staticmethod
     def timestamp(timestamp: int) -> KafkaOffsetsInitializer:
-        """At the first record of this time (ms) or a later one."""
-        return KafkaOffsetsInitializer(str(int(timestamp)), is_time=True)
+        """At the first record of this time (ms) or a later one; at the end of other partitions."""
+        return KafkaOffsetsInitializer(KafkaPosition("latest", time=int(timestamp)))
 
     @staticmethod
     def offsets(
-        offsets: Mapping[KafkaTopicPartition, int], offset_reset_strategy: Any = None
+        offsets: Mapping[KafkaTopicPartition, int],
+        offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.EARLIEST,
     ) -> KafkaOffsetsInitializer:
-        """At an offset for each partition, which must be all of them."""
-        by_topic: dict[str, dict[str, int]] = {}
-        for one, offset in offsets.items():
-            by_topic.setdefault(one.topic, {})[str(one.partition)] = offset
-        return KafkaOffsetsInitializer(json.dumps(by_topic))
+        """At an offset of each partition, of those that are read.
+
+        Other partitions begin at the committed offset of the group, if there are both, else where
+        the strategy says; so do those that do not have the offset, or no longer.
+        """
+        for partition, offset in offsets.items():
+            if not isinstance(partition, KafkaTopicPartition) or type(offset) is not int:
+                raise ArgumentTypeError(
+                    "offsets are ints by KafkaTopicPartition(topic, number), not "
+                    f"{partition!r}: {offset!r}"
+                )
+        reset = _reset_of(offset_reset_strategy)
+        by_partition = {(one.topic, one.partition): offset for one, offset in offsets.items()}
+        return KafkaOffsetsInitializer(KafkaPosition(reset, offsets=by_partition, committed=True))
 
     @staticmethod
-    def committed_offsets(offset_reset_strategy: Any = None) -> KafkaOffsetsInitializer:
-        """Refused: Spark keeps offsets in its checkpoint, and commits none to Kafka."""
-        raise UnsupportedOperationError(
-            "Spark commits no offsets to Kafka, so there are none to begin at: a job goes on from "
-            "its checkpoint (execution.savepoint.path); else begin at earliest() or timestamp(...)"
+    def committed_offsets(
+        offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.NONE,
+    ) -> KafkaOffsetsInitializer:
+        """At the offset that the group has committed, else where the strategy says.
+
+        Spark commits none: a job that goes on from its checkpoint has its own, and another one
+        begins where the group was left.
+        """
+        reset = _reset_of(offset_reset_strategy)
+        return KafkaOffsetsInitializer(KafkaPosition(reset, committed=True))
+
+
+def _reset_of(strategy: object) -> OffsetReset:
+    if not isinstance(strategy, KafkaOffsetResetStrategy):
+        raise ArgumentTypeError(
+            f"the reset strategy is a KafkaOffsetResetStrategy, such as EARLIEST, not {strategy!r}"
         )
+    if strategy is KafkaOffsetResetStrategy.NONE:
+        return "none"
+    return "earliest" if strategy is KafkaOffsetResetStrategy.EARLIEST else "latest"
 
 
 class KafkaSource(Source):
@@ -101,12 +143,14 @@ class KafkaSource(Source):
         self,
         options: Mapping[str, str],
         schema: DeserializationSchema,
-        *,
-        bounded: bool,
+        start: KafkaPosition,
+        end: KafkaPosition | None = None,
+        group: str | None = None,
     ) -> None:
         self._options = dict(options)
         self._schema = schema
-        self._bounded = bounded
+        self._start, self._end = start, end
+        self._group = group
 
     @staticmethod
     def builder() -> KafkaSourceBuilder:
@@ -119,13 +163,24 @@ class KafkaSource(Source):
 
     def input(self) -> Input:
         """Records from Spark's connector."""
-        from flinkish.spark.jobs.inputs import BoundedFormatInput, FormatInput
+        from flinkish.spark.jobs.kafka_input import BoundedKafkaInput, KafkaInput
 
-        made = BoundedFormatInput if self._bounded else FormatInput
-        selections = self._schema.selections("value")
-        kind = self._schema.get_produced_type()
-        partition = "concat(topic, ' ', partition)"
-        return made("kafka", self._options, selections, kind, partition=partition, time="timestamp")
+        options = self._options | self._start.options("starting")
+        if self._end is not None:
+            options |= self._end.options("ending")
+        rows: dict[str, Any] = {
+            "format": "kafka",
+            "options": options,
+            "selections": self._schema.selections("value"),
+            "kind": self._schema.get_produced_type(),
+            "partition": "concat(topic, ' ', partition)",
+            "time": "timestamp",
+            "start": self._start,
+            "group": self._group,
+        }
+        if self._end is None:
+            return KafkaInput(**rows)
+        return BoundedKafkaInput(**rows, end=self._end)
 
 
 class KafkaSourceBuilder:
@@ -136,6 +191,7 @@ class KafkaSourceBuilder:
         self._schema: DeserializationSchema | None = None
         self._starting = KafkaOffsetsInitializer.earliest()
         self._ending: KafkaOffsetsInitializer | None = None
+        self._group: str | None = None
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSourceBuilder:
         """Set the brokers: ``host:port``, several with commas."""
@@ -143,39 +199,43 @@ class KafkaSourceBuilder:
 
     def set_topics(self, *topics: str) -> KafkaSourceBuilder:
         """Set the topics."""
-        return self._set("subscribe", ",".join(topics))
+        return self._subscribe("subscribe", ",".join(topics))
 
     def set_topic_pattern(self, topic_pattern: str) -> KafkaSourceBuilder:
         """Set a regular expression (Java's) for the names of topics."""
-        return self._set("subscribePattern", topic_pattern)
+        return self._subscribe("subscribePattern", topic_pattern)
 
     def set_partitions(self, partitions: set[KafkaTopicPartition]) -> KafkaSourceBuilder:
         """Set the partitions that are read."""
         by_topic: dict[str, list[int]] = {}
         for one in partitions:
             by_topic.setdefault(one.topic, []).append(one.partition)
-        return self._set("assign", json.dumps(by_topic))
+        return self._subscribe("assign", json.dumps(by_topic))
 
     def set_group_id(self, group_id: str) -> KafkaSourceBuilder:
-        """Set the beginning of the names of Spark's consumer groups."""
+        """Set the group whose committed offsets are asked for.
+
+        Spark's consumers have groups of their own, whose names begin with it.
+        """
+        self._group = group_id
         return self._set("groupIdPrefix", group_id)
 
     def set_client_id_prefix(self, prefix: str) -> KafkaSourceBuilder:
-        """Set the beginning of the names of Spark's consumer groups."""
-        return self.set_group_id(prefix)
+        """Set the beginning of the names of Spark's consumer groups, unless a group says it."""
+        return self if self._group is not None else self._set("groupIdPrefix", prefix)
 
     def set_starting_offsets(
         self, starting_offsets_initializer: KafkaOffsetsInitializer
     ) -> KafkaSourceBuilder:
         """Set where reading begins, `earliest` by default."""
-        self._starting = starting_offsets_initializer
+        self._starting = _checked(starting_offsets_initializer)
         return self
 
     def set_bounded(
         self, stopping_offsets_initializer: KafkaOffsetsInitializer
     ) -> KafkaSourceBuilder:
-        """Read up to these offsets, and end."""
-        self._ending = stopping_offsets_initializer
+        """Read up to these offsets, as they are when the job starts, and end."""
+        self._ending = _checked(stopping_offsets_initializer)
         return self
 
     def set_unbounded(
@@ -200,8 +260,17 @@ class KafkaSourceBuilder:
         return self
 
     def set_property(self, key: str, value: str) -> KafkaSourceBuilder:
-        """Set a property of Kafka's consumers."""
-        return self._set(f"kafka.{key}", value)
+        """Set a property of Kafka's consumers.
+
+        ``group.id`` is `set_group_id`.  ``auto.offset.reset`` says that a job goes on at the first
+        offset that is left if Kafka has deleted records that it has not read; else it fails.
+        Properties that Flink's KafkaSource overrides, and those of its own, change nothing.
+        """
+        if key == "group.id":
+            return self.set_group_id(value)
+        if key == "auto.offset.reset":
+            return self._set("failOnDataLoss", str(value not in ("earliest", "latest")).lower())
+        return self if key in _OVERRIDDEN else self._set(f"kafka.{key}", value)
 
     def set_properties(self, props: Mapping[str, str]) -> KafkaSourceBuilder:
         """Set properties of Kafka's consumers."""
@@ -210,7 +279,11 @@ class KafkaSourceBuilder:
         return self
 
     def build(self) -> KafkaSource:
-        """Make the source; IllegalArgumentError if brokers, topics or format are missing."""
+        """Make the source.
+
+        IllegalArgumentError if brokers, topics or format are missing, or a group that offsets are
+        asked of, and for an end before all records.
+        """
         needed = {
             "set_bootstrap_servers": "kafka.bootstrap.servers" in self._options,
             "set_topics": bool({"subscribe", "subscribePattern", "assign"} & set(self._options)),
@@ -220,16 +293,40 @@ class KafkaSourceBuilder:
         if missing:
             raise IllegalArgumentError(f"a KafkaSource needs {' and '.join(missing)}")
         assert self._schema is not None
-        options = dict(self._options)
-        _put(options, "starting", self._starting)
-        if self._ending is not None:
-            _put(options, "ending", self._ending)
-        return KafkaSource(options, self._schema, bounded=self._ending is not None)
+        start = self._starting.position
+        end = None if self._ending is None else self._ending.position
+        for position in (start, end):
+            if position is not None and position.needs_group and self._group is None:
+                raise IllegalArgumentError(
+                    "committed offsets are those of a consumer group: call set_group_id(...), or "
+                    "begin at earliest(), latest() or timestamp(...)"
+                )
+        if end == KafkaPosition("earliest"):
+            raise IllegalArgumentError(
+                "set_bounded(earliest()) ends before the first record: give latest(), "
+                "timestamp(...) or offsets(...)"
+            )
+        return KafkaSource(self._options, self._schema, start, end, self._group)
+
+    def _subscribe(self, option: str, value: str) -> KafkaSourceBuilder:
+        """Say what is read, once; IllegalArgumentError for a second way, as in Flink."""
+        for other, method in _SUBSCRIPTIONS.items():
+            if other in self._options:
+                raise IllegalArgumentError(
+                    f"{_SUBSCRIPTIONS[option]} after {method}: a KafkaSource reads topics, those "
+                    "of a pattern, or partitions; call one of the three, once"
+                )
+        return self._set(option, value)
 
     def _set(self, option: str, value: str) -> KafkaSourceBuilder:
         self._options[option] = str(value)
         return self
 
 
-def _put(options: dict[str, str], which: str, offsets: KafkaOffsetsInitializer) -> None:
-    options[f"{which}{'Timestamp' if offsets.is_time else 'Offsets'}"] = offsets.value
+def _checked(initializer: object) -> KafkaOffsetsInitializer:
+    if not isinstance(initializer, KafkaOffsetsInitializer):
+        raise ArgumentTypeError(
+            "where reading begins or ends is a KafkaOffsetsInitializer, such as "
+            f"KafkaOffsetsInitializer.earliest(), not {initializer!r}"
+        )
+    return initializer

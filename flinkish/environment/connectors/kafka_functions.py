@@ -2,7 +2,7 @@
 
 ``FlinkKafkaConsumer`` and ``FlinkKafkaProducer`` say what `KafkaSource` and `KafkaSink` say, with
 other words; their defaults are theirs: a consumer begins at the offsets that its group has
-committed, which Spark does not know, so here at its properties' ``auto.offset.reset``.
+committed, else where its properties' ``auto.offset.reset`` says.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ from flinkish.common.serialization import DeserializationSchema, SerializationSc
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.common.watermark_strategy import WatermarkStrategy
 from flinkish.environment.connectors.base import DeliveryGuarantee, Sink, Source
-from flinkish.environment.connectors.kafka import KafkaOffsetsInitializer, KafkaSource
+from flinkish.environment.connectors.kafka import (
+    KafkaOffsetResetStrategy,
+    KafkaOffsetsInitializer,
+    KafkaSource,
+)
 from flinkish.environment.connectors.kafka_sinks import KafkaRecordSerializationSchema, KafkaSink
 from flinkish.environment.nodes import Act
 
@@ -71,10 +75,17 @@ class FlinkKafkaConsumer(Source):
 
     def _reset(self) -> KafkaOffsetsInitializer:
         reset = str(self._properties.get(_RESET, "latest"))
-        if reset not in ("earliest", "latest"):
+        if reset.upper() not in KafkaOffsetResetStrategy.__members__:
             raise IllegalArgumentError(
-                f"the property {_RESET!r} is earliest or latest, not {reset!r}: Spark commits no "
-                "offsets to Kafka at which a consumer could go on"
+                f"the property {_RESET!r} is earliest, latest or none, not {reset!r}"
+            )
+        if _GROUP in self._properties:
+            strategy = KafkaOffsetResetStrategy[reset.upper()]
+            return KafkaOffsetsInitializer.committed_offsets(strategy)
+        if reset == "none":
+            raise IllegalArgumentError(
+                f"a consumer whose {_RESET!r} is none begins at the offsets of a group: set the "
+                f"property {_GROUP!r}"
             )
         return getattr(KafkaOffsetsInitializer, reset)()  # type: ignore[no-any-return]
 
@@ -94,7 +105,7 @@ class FlinkKafkaConsumer(Source):
         return self
 
     def set_start_from_group_offsets(self) -> FlinkKafkaConsumer:
-        """Begin where ``auto.offset.reset`` says, since Spark commits no offsets of groups."""
+        """Begin where the group has committed, else where ``auto.offset.reset`` says."""
         self._starting = self._reset()
         return self
 

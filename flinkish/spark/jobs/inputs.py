@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.sql import functions as F
 
+from flinkish.common.errors import UnsupportedOperationError
 from flinkish.common.typeinfo import TypeInformation, Types
 from flinkish.spark.keyed.plan import EVENT_TIME
 
@@ -35,6 +37,17 @@ PARTITION = "__flinkish_partition"
 # What the rows of a source may have besides their elements.
 OWN = (PARTITION, EVENT_TIME)
 
+_SPECIAL = re.compile(r"[{}\[\]*?\\]")
+# A path is a path, and no pattern, which Spark takes it for.  Hadoop's checksums of local files
+# cannot have a colon in a name, so local files are read without them.
+_AS_THEY_ARE = {
+    "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "fs.file.impl.disable.cache": "true",
+}
+_NO_PATTERNS = _AS_THEY_ARE | {"__globPaths__": "false"}
+# Spark forgets files of a stream that are this much older than the newest, and passes them over.
+_MONITORED = _AS_THEY_ARE | {"maxFileAge": "36500d"}
+
 # Rows that a task of a collection has at least: a task costs more than the elements of few.
 _ROWS_OF_A_TASK = 1_000
 
@@ -48,6 +61,10 @@ class Input(ABC):
     @abstractmethod
     def frame(self, spark: SparkSession) -> DataFrame:
         """The rows: a batch DataFrame of a bounded source, else a streaming one."""
+
+    def going_on(self) -> Input:
+        """The input of a job that goes on from a checkpoint, which has the place of each source."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -91,14 +108,15 @@ class NumbersInput(Input):
 
 @dataclass(frozen=True)
 class TextInput(Input):
-    """The lines of text files at paths: files, directories, or patterns of them."""
+    """The lines of text files at paths: files or directories."""
 
     paths: Sequence[str]
     kind: TypeInformation | None = field(default_factory=Types.STRING)
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """Lines, without their ends."""
-        return spark.read.text(list(self.paths)).select("value")
+        reader = spark.read.format("text").options(**_NO_PATTERNS)
+        return reader.load(list(self.paths)).select("value")
 
 
 @dataclass(frozen=True)
@@ -125,7 +143,9 @@ class FormatInput(Input):
         reader = spark.readStream.format(self.format).options(**self.options)
         if self.schema is not None:
             reader = reader.schema(self.schema)
-        return self._selected(reader.load(*self.paths))
+        if not self.paths:
+            return self._selected(reader.load())
+        return self._selected(reader.options(**_MONITORED).load(*map(_escaped, self.paths)))
 
     def _selected(self, frame: DataFrame) -> DataFrame:
         own = {PARTITION: self.partition, EVENT_TIME: self.time}
@@ -147,7 +167,9 @@ class BoundedFormatInput(FormatInput):
         reader = spark.read.format(self.format).options(**self.options)
         if self.schema is not None:
             reader = reader.schema(self.schema)
-        return self._selected(reader.load(list(self.paths)) if self.paths else reader.load())
+        if not self.paths:
+            return self._selected(reader.load())
+        return self._selected(reader.options(**_NO_PATTERNS).load(list(self.paths)))
 
 
 @dataclass(frozen=True)
@@ -174,13 +196,13 @@ class FilesInput(Input):
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """The rows of the files that are there."""
-        return self._opened(spark.read)
+        return self._opened(spark.read.options(**_NO_PATTERNS), self.path)
 
-    def _opened(self, reader: Any) -> DataFrame:
+    def _opened(self, reader: Any, path: str) -> DataFrame:
         from flinkish.spark.type_mapping import row_schema
 
         reader = reader.format(self.format).schema(row_schema(self.kind)).options(**self.options)
-        found: DataFrame = reader.option("recursiveFileLookup", "true").load(self.path)
+        found: DataFrame = reader.option("recursiveFileLookup", "true").load(path)
         return found
 
 
@@ -192,7 +214,7 @@ class MonitoredFilesInput(FilesInput):
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """The rows of files from now on."""
-        return self._opened(spark.readStream)
+        return self._opened(spark.readStream.options(**_MONITORED), _escaped(self.path))
 
 
 @dataclass(frozen=True)
@@ -212,3 +234,17 @@ class FunctionInput(Input):
         kind = UNDECLARED if self.kind is None else self.kind
         register_source(spark, self.function, kind, name=self.name)
         return spark.readStream.format(self.name).load()
+
+
+def _escaped(path: str) -> str:
+    """The path of a stream of files, which Spark takes for a pattern, as one of itself alone.
+
+    UnsupportedOperationError for one in which Hadoop's patterns cannot say it.
+    """
+    escaped = _SPECIAL.sub(r"\\\g<0>", path)
+    if escaped != path and ":" in re.sub(r"^[A-Za-z][A-Za-z0-9+.-]*:", "", path):
+        raise UnsupportedOperationError(
+            f"Spark cannot monitor {path!r}, which has a colon and one of {{}}[]*?\\ in it: rename "
+            "the directory, or monitor one above it"
+        )
+    return escaped

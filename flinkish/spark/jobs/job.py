@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -110,7 +111,7 @@ class Job(ABC):
         if isinstance(error, FlinkishError) and not str(error).startswith("[Errno"):
             return error
         said = explain_error(error)
-        return JobExecutionError(f"job {self.name!r} failed: {said}{missing_module(said)}")
+        return JobExecutionError(f"job {self.name!r} failed: {missing_module(said) or said}")
 
 
 class BoundedJob(Job):
@@ -219,20 +220,31 @@ class StreamingJob(Job):
         self._ending = threading.Lock()
 
     def start(self) -> None:
-        """Start the query."""
+        """Start the query; JobExecutionError if Spark refuses it."""
         tell_checkpoints(self.spark)
+        try:
+            self._start()
+        except PySparkException as error:
+            failed = self._failed(error)
+            self._ends(JobStatus.FAILED, failed)
+            raise failed from None
+
+    def _start(self) -> None:
         writer = self._united().writeStream.queryName(self.name).foreachBatch(self._round)
         if self._interval:
             writer = writer.trigger(processingTime=f"{self._interval} milliseconds")
         if self._checkpoint is not None:
             writer = writer.option("checkpointLocation", self._checkpoint)
-        self._status = JobStatus.RUNNING
         self._query = writer.start()
+        self._status = JobStatus.RUNNING
 
     def _united(self) -> DataFrame:
         """The rows of all unbounded sources, and ticks, in one DataFrame."""
+        goes_on = self._checkpoint is not None and FilesOfSpark(self.spark).names(
+            f"{self._checkpoint.rstrip('/')}/offsets"
+        )
         streams = [
-            (number, one.frame(self.spark))
+            (number, (one.going_on() if goes_on else one).frame(self.spark))
             for number, one in enumerate(self._inputs)
             if not one.bounded
         ]

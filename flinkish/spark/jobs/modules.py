@@ -6,23 +6,38 @@ import re
 
 from pyspark import __version__
 
-__all__ = ["missing_module"]
+__all__ = ["coordinates_of", "missing_module", "module_needed"]
 
 _MODULES = {"avro": "spark-avro_2.13", "kafka": "spark-sql-kafka-0-10_2.13"}
 _MISSING = re.compile(
     r"\[(?P<name>AVRO|KAFKA)_(?:DATA_SOURCE_NOT_ENABLED|NOT_LOADED\w*)"
     r"|Failed to find data source: (?P<source>avro|kafka)\b"
 )
+# The releases of these modules that Maven Central has, as far as flinkish runs on them.  That of
+# 4.2.0 was run with Spark 4.3.0, of which there are none.
+_RELEASES = ("4.1.2", "4.2.0")
 
 
-def missing_module(text: str) -> str:
-    """How to get the module that an error of Spark's asks for, as one more line; else nothing."""
+def coordinates_of(name: str, spark: str = __version__) -> str:
+    """Where Maven Central has a module, in the newest release that a release of Spark takes."""
+    fitting = [release for release in _RELEASES if _numbers(release) <= _numbers(spark)]
+    return f"org.apache.spark:{_MODULES[name]}:{(fitting or _RELEASES)[-1 if fitting else 0]}"
+
+
+def missing_module(text: str) -> str | None:
+    """The advice for an error of Spark's that asks for a module; else None."""
     found = _MISSING.search(text)
-    if found is None:
-        return ""
-    name = (found["name"] or found["source"]).lower()
+    return None if found is None else module_needed((found["name"] or found["source"]).lower())
+
+
+def module_needed(name: str) -> str:
+    """The advice for a module that is not there, in one line."""
     return (
-        f"\nthe session lacks Spark's {name}: set the key spark.jars.packages of the environment's "
-        f"Configuration to org.apache.spark:{_MODULES[name]}:{__version__} before the first job, "
-        "or give its jars to env.add_jars(...)"
+        f"the session lacks Spark's {name}: set the key spark.jars.packages of the environment's "
+        f"Configuration to {coordinates_of(name)} before the first job, which goes with Spark "
+        f"{__version__}, or give its jars to env.add_jars(...)"
     )
+
+
+def _numbers(release: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", release)[:3])

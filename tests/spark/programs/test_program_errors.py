@@ -19,8 +19,13 @@ from flinkish.common.errors import (
 )
 from flinkish.common.time import Time
 from flinkish.datastream import MapFunction, RuntimeExecutionMode, StreamExecutionEnvironment
-from flinkish.datastream.connectors.kafka import KafkaOffsetsInitializer, KafkaSource
+from flinkish.datastream.connectors.kafka import (
+    KafkaOffsetsInitializer,
+    KafkaSource,
+    KafkaTopicPartition,
+)
 from flinkish.datastream.window import TumblingEventTimeWindows, TumblingProcessingTimeWindows
+from flinkish.spark.jobs.modules import coordinates_of
 from tests.spark.programs.example_functions import calls, note
 from tests.spark.programs.functions import PAIR, Numbers, Window, first
 from tests.waiting import until
@@ -153,10 +158,20 @@ def test_a_limit_is_positive(env: StreamExecutionEnvironment) -> None:
         env.from_collection([1], Types.LONG()).execute_and_collect(limit=0)
 
 
-def test_a_session_without_kafka_is_told_of_it(env: StreamExecutionEnvironment) -> None:
+@pytest.mark.parametrize("source", ["bounded", "unbounded", "at offsets"])
+def test_a_session_without_kafka_is_told_of_it(
+    streaming: StreamExecutionEnvironment, source: str
+) -> None:
+    """In one line, with coordinates that Maven Central has."""
     builder = KafkaSource.builder().set_bootstrap_servers("127.0.0.1:1").set_topics("t")
-    builder.set_bounded(KafkaOffsetsInitializer.latest())
-    source = builder.set_value_only_deserializer(SimpleStringSchema()).build()
-    stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "kafka")
-    with pytest.raises(JobExecutionError, match=r"lacks Spark's kafka: .*kafka-0-10_2\.13:"):
+    if source == "bounded":
+        builder.set_bounded(KafkaOffsetsInitializer.latest())
+    elif source == "at offsets":
+        at = {KafkaTopicPartition("t", 0): 1}
+        builder.set_starting_offsets(KafkaOffsetsInitializer.offsets(at))
+    made = builder.set_value_only_deserializer(SimpleStringSchema()).build()
+    stream = streaming.from_source(made, WatermarkStrategy.no_watermarks(), "kafka")
+    with pytest.raises(JobExecutionError, match=r"lacks Spark's kafka: .*kafka-0-10_2\.13:") as it:
         list(stream.execute_and_collect())
+    assert "\n" not in str(it.value)
+    assert coordinates_of("kafka") in str(it.value)

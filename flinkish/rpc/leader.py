@@ -17,7 +17,9 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, Protocol
 
 from flinkish.common.durations import DurationLike, to_millis
@@ -39,7 +41,10 @@ _KEPT = 3  # epochs whose files stay
 
 
 class LeaderContender(Protocol):
-    """Wants to lead.  Its methods are called one after another, by the election's thread."""
+    """Wants to lead.  Its methods are called one after another, on a thread of their own.
+
+    They may take their time: the election goes on meanwhile, and a leader stays the leader.
+    """
 
     def grant_leadership(self, token: Any) -> None:
         """It leads; everything it does as the leader carries this token."""
@@ -133,35 +138,51 @@ class FileLeaderElection(LeaderElection):
             to it when it is), before leadership is granted.  No epoch is given twice, not even
             after a crash of the machine: the newest file is never removed.
         L2  The leader keeps the lock for as long as it lives, and touches the file every third
-            of ``lease``.  A lock that is free means a leader that has died: the next epoch may
+            of ``lease``, whatever its contender does: the election's thread calls no method of
+            it.  The lock is kept until ``revoke_leadership`` has returned.  A lock that is free means a leader that has died: the next epoch may
             be claimed at once.  A forked child of a leader lets go of the lock.
         L3  A process that is frozen keeps its lock.  So a contender that has seen the file
             untouched for all of ``lease``, on its own clock, claims the next epoch, too.
         L4  A leader that finds a newer epoch is revoked.  Until it finds it, it may believe that
             it leads: that is what the token is for.
+
+    ``clock`` gives seconds that never go back.
     """
 
-    def __init__(self, directory: str | os.PathLike[str], *, lease: DurationLike = 10_000) -> None:
+    def __init__(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        lease: DurationLike = 10_000,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._directory = Path(directory)
         self._lease = to_millis(lease, "lease", minimum=10) / 1000
+        self._clock = clock
         self._contender: LeaderContender | None = None
-        self._thread: threading.Thread | None = None
+        self._calls: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        self._threads: tuple[threading.Thread, ...] = ()
+        self._touched = 0  # ns: the time that was written last
         self._ended = threading.Event()
         self._mine: tuple[int, int] | None = None  # epoch, file descriptor
         self._lock = threading.Lock()
         self._seen: tuple[int, int] = (-1, 0)  # epoch, its last touch
-        self._seen_at = 0.0  # when that was new, on the monotonic clock
+        self._seen_at = 0.0  # when that was new, on ``clock``
         call_in_children(self)
 
     def start(self, contender: LeaderContender) -> None:
-        """Take part, on a thread of its own."""
+        """Take part, on a thread of the election's own; another one calls the contender."""
         with self._lock:
             if self._contender is not None:
                 raise IllegalStateError("this election has its contender already; make another one")
             self._contender = contender
         self._directory.mkdir(parents=True, exist_ok=True)
-        self._thread = threading.Thread(target=self._run, name="flinkish-leader", daemon=True)
-        self._thread.start()
+        self._threads = (
+            threading.Thread(target=self._call_all, name="flinkish-contender", daemon=True),
+            threading.Thread(target=self._run, name="flinkish-leader", daemon=True),
+        )
+        for thread in self._threads:
+            thread.start()
 
     def confirm_leadership(self, token: Any, address: str) -> None:
         """Write the leader's address to its file; nothing happens if it leads no more."""
@@ -185,11 +206,14 @@ class FileLeaderElection(LeaderElection):
         return LeaderInformation(epoch, found["address"])
 
     def close(self) -> None:
-        """Give leadership up, which lets another contender take it at once."""
+        """Give leadership up, which lets another contender take it at once.
+
+        Returns when the contender's methods have, unless one of them calls it.
+        """
         self._ended.set()
-        thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
-            thread.join()
+        if threading.current_thread() not in self._threads:
+            for thread in self._threads:
+                thread.join()
 
     def _forked(self) -> None:
         """In a forked child: let go of the leader's file, or its lock would outlive the leader."""
@@ -198,7 +222,12 @@ class FileLeaderElection(LeaderElection):
         if mine is not None:
             os.close(mine[1])
 
-    # --- the thread
+    # --- the threads
+
+    def _call_all(self) -> None:
+        """Call the contender's methods until the election has ended."""
+        for call in iter(self._calls.get, None):
+            call()
 
     def _run(self) -> None:
         while not self._ended.is_set():
@@ -209,12 +238,13 @@ class FileLeaderElection(LeaderElection):
                 self._tell("handle_error", error)
             self._ended.wait(self._lease / 3)
         self._step_down()
+        self._calls.put(None)
 
     def _look(self) -> None:
         newest = self._newest()
         if self._mine is not None:
             if newest == self._mine[0]:
-                os.utime(self._mine[1])
+                self._touch(self._mine[1])
                 return
             self._step_down()
         if self._has_no_leader(newest):
@@ -236,7 +266,7 @@ class FileLeaderElection(LeaderElection):
             return True
         finally:
             os.close(file)
-        now = time.monotonic()
+        now = self._clock()
         if self._seen != (epoch, touched):
             self._seen, self._seen_at = (epoch, touched), now
         return now - self._seen_at >= self._lease
@@ -268,17 +298,30 @@ class FileLeaderElection(LeaderElection):
     def _step_down(self) -> None:
         with self._lock:
             mine, self._mine = self._mine, None
-        if mine is not None:
-            self._tell("revoke_leadership")
-            os.close(mine[1])
+        if mine is None:
+            return
+        revoked = threading.Event()
+        self._tell("revoke_leadership")
+        self._calls.put(revoked.set)
+        while not revoked.wait(self._lease / 3):
+            self._touch(mine[1])
+        os.close(mine[1])
+
+    def _touch(self, file: int) -> None:
+        """Give a file a new time of change, also on a clock that stands still or was set back."""
+        self._touched = max(time.time_ns(), self._touched + 1_000_000)
+        os.utime(file, ns=(self._touched, self._touched))
 
     def _tell(self, what: str, *arguments: Any) -> None:
+        self._calls.put(partial(self._call, what, *arguments))
+
+    def _call(self, what: str, *arguments: Any) -> None:
         try:
             getattr(self._contender, what)(*arguments)
-        except Exception as error:
+        except BaseException as error:
             _LOG.exception("%s of the contender %r raised", what, self._contender)
-            if what != "handle_error":
-                self._tell("handle_error", error)
+            if what != "handle_error" and isinstance(error, Exception):
+                self._call("handle_error", error)
 
     # --- files
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
-from flinkish.rpc import FencedRpcEndpoint, FencedRpcGateway, RpcService, leader
+from flinkish.rpc import FencedRpcEndpoint, FencedRpcGateway, RpcService
 from flinkish.rpc.leader import FileLeaderElection
 from tests.waiting import until
 
@@ -49,8 +49,8 @@ class Restless(threading.Event):
 class Watchful(FileLeaderElection):
     """One that looks, or renews, all the time: three times a lease would be too rare for tests."""
 
-    def __init__(self, directory: str | Path) -> None:
-        super().__init__(directory, lease=LEASE_S * 1000)
+    def __init__(self, directory: str | Path, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(directory, lease=LEASE_S * 1000, clock=clock)
         self._ended = Restless()
 
 
@@ -110,8 +110,8 @@ class Contender:
 def lead(directory: str, secret: str, address: str) -> None:
     contender, clock = Contender(), Clock()
     threading.Thread(target=clock.follow, daemon=True).start()
-    election = Watchful(directory)
-    with patch.object(leader, "time", clock), RpcService("contender", secret=secret) as service:
+    election = Watchful(directory, clock.monotonic)
+    with RpcService("contender", secret=secret) as service:
         election.start(contender)
         while True:
             time.sleep(0.01)

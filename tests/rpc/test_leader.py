@@ -155,9 +155,13 @@ def test_no_epoch_is_given_twice(tmp_path: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+    for election in elections:
+        threading.Thread(target=election._call_all, daemon=True).start()
+    until(lambda: any(contender.events for contender in contenders))
     assert sorted(len(contender.events) for contender in contenders) == [0] * 11 + [1]
     for election in elections:
         election._step_down()
+        election._calls.put(None)
     assert [path.name for path in tmp_path.iterdir()] == [f"epoch-{1:020d}"]
 
 
@@ -177,6 +181,94 @@ def test_a_contender_that_fails_hears_of_it(tmp_path: Path, caplog: Any) -> None
         election.start(contender)
     with pytest.raises(IllegalArgumentError):
         FileLeaderElection(tmp_path, lease=0)
+
+
+class Slow(Contender):
+    """Its methods take until they are told to end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go_on = threading.Event()
+
+    def grant_leadership(self, token: Any) -> None:
+        super().grant_leadership(token)
+        assert self.go_on.wait(SOON)
+
+    def revoke_leadership(self) -> None:
+        super().revoke_leadership()
+        assert self.go_on.wait(SOON)
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Iterator[tuple[list[FileLeaderElection], list[Slow], list[float]]]:
+    """Elections that look when the test says so, on a clock that the test moves."""
+    now = [0.0]
+    elections, contenders = [], [Slow() for _ in range(3)]
+    for contender in contenders:
+        election = FileLeaderElection(tmp_path, lease="10 seconds", clock=lambda: now[0])
+        election._contender = contender
+        threading.Thread(target=election._call_all, daemon=True).start()
+        elections.append(election)
+    yield elections, contenders, now
+    for election, contender in zip(elections, contenders, strict=True):
+        contender.go_on.set()
+        election._step_down()
+        election._calls.put(None)
+
+
+def test_a_grant_that_outlasts_the_lease_keeps_the_leadership(
+    three: tuple[list[FileLeaderElection], list[Slow], list[float]],
+) -> None:
+    """L2: nobody renewed it, so that the next contender took over, and the next, for ever."""
+    elections, contenders, now = three
+    for _ in range(40):
+        for election in elections:
+            election._look()
+        until(lambda: contenders[0].events)
+        now[0] += 10 / 3
+    assert [contender.events for contender in contenders] == [[1], [], []]
+    elections[0].confirm_leadership(1, "here")
+    contenders[0].go_on.set()
+    assert elections[2].leader() == LeaderInformation(1, "here")
+
+
+def test_a_leader_that_is_revoked_slowly_is_replaced_after_it(
+    three: tuple[list[FileLeaderElection], list[Slow], list[float]],
+) -> None:
+    elections, contenders, now = three
+    elections[0]._lease = 0.01  # it renews in real time
+    contenders[0].go_on.set()
+    elections[0]._look()
+    until(lambda: contenders[0].events)
+    contenders[0].go_on.clear()
+    leaving = threading.Thread(target=elections[0]._step_down)
+    leaving.start()
+    until(lambda: contenders[0].events == [1, "revoked"])
+    file = elections[0]._file(1)
+    for _ in range(5):
+        before = file.stat().st_mtime_ns
+        until(lambda before=before: file.stat().st_mtime_ns != before)  # type: ignore[misc]
+        elections[1]._look()
+        now[0] += 9
+    assert contenders[1].events == []
+    contenders[0].go_on.set()
+    leaving.join(SOON)
+    elections[1]._look()
+    until(lambda: contenders[1].events == [2])
+
+
+def test_a_contender_may_close_its_election(tmp_path: Path) -> None:
+    class Leaves(Contender):
+        def grant_leadership(self, token: Any) -> None:
+            super().grant_leadership(token)
+            election.close()
+
+    contender = Leaves()
+    election = FileLeaderElection(tmp_path)
+    election.start(contender)
+    until(lambda: contender.events == [1, "revoked"])
+    election.close()
+    assert not any(thread.is_alive() for thread in election._threads)
 
 
 class Process:

@@ -32,7 +32,7 @@ from flinkish.common.notes import shortened
 from flinkish.functions.runtime_context import RuntimeContext
 from flinkish.operators.async_calls import Arrivals, AsyncCall, results_of
 from flinkish.operators.async_invokers import Invoker
-from flinkish.operators.async_loop import PATIENCE
+from flinkish.operators.async_loop import PATIENCE, is_running
 
 __all__ = ["CoroutineInvoker"]
 
@@ -182,8 +182,10 @@ class CoroutineInvoker(Invoker):
                         result = await self._call(call.value)
                     else:
                         result = await _within(call.context.copy(), self._call(call.value))
-                except GeneratorExit:
-                    raise
+                except GeneratorExit as error:
+                    if not is_running(task):
+                        raise  # not the function's: this coroutine is closed with its loop
+                    arrive(call, handle, error, None)
                 except asyncio.CancelledError as error:
                     arrive(call, handle, self._cancelled(call, error), None)
                     break

@@ -13,7 +13,7 @@ from flinkish.common.errors import ArgumentTypeError
 from flinkish.functions.async_function import timed_out
 from flinkish.functions.runtime_context import RuntimeContext
 from flinkish.operators.async_calls import Arrivals, AsyncCall, CallFuture, results_of
-from flinkish.operators.async_loop import EventLoopThread, event_loop
+from flinkish.operators.async_loop import EventLoopThread, event_loop, is_running
 from flinkish.operators.async_threads import ThreadPool
 
 __all__ = ["CallbackInvoker", "Invoker", "ThreadInvoker", "function_name", "is_async"]
@@ -123,7 +123,9 @@ class Invoker(ABC):
         async def end() -> None:
             try:
                 results = results_of(await result, self._timeout_name())
-            except Exception as error:
+            except BaseException as error:
+                if not is_running(call.task):
+                    raise
                 self.arrivals.arrive(call, handle, error, None)
             else:
                 self.arrivals.arrive(call, handle, None, results)

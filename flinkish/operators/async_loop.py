@@ -31,7 +31,14 @@ from typing import Any, TypeAlias, TypeVar
 
 from flinkish.common.errors import DeadlockError, IllegalStateError
 
-__all__ = ["BLOCKED_AFTER", "PATIENCE", "EventLoopThread", "LoopStatistics", "event_loop"]
+__all__ = [
+    "BLOCKED_AFTER",
+    "PATIENCE",
+    "EventLoopThread",
+    "LoopStatistics",
+    "event_loop",
+    "is_running",
+]
 
 T = TypeVar("T")
 
@@ -46,6 +53,14 @@ PATIENCE = 10.0
 """Seconds in which cancelled calls, and other tasks of functions, must end."""
 
 Describe: TypeAlias = Callable[[FrameType], str | None]
+
+
+def is_running(task: asyncio.Task[Any] | None) -> bool:
+    """Whether the caller is a step of this task; it is not where a coroutine is closed."""
+    try:
+        return task is not None and asyncio.current_task() is task
+    except RuntimeError:  # no loop runs on this thread
+        return False
 
 
 def _exact_selector() -> selectors.BaseSelector | None:

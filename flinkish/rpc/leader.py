@@ -139,8 +139,9 @@ class FileLeaderElection(LeaderElection):
             after a crash of the machine: the newest file is never removed.
         L2  The leader keeps the lock for as long as it lives, and touches the file every third
             of ``lease``, whatever its contender does: the election's thread calls no method of
-            it.  The lock is kept until ``revoke_leadership`` has returned.  A lock that is free means a leader that has died: the next epoch may
-            be claimed at once.  A forked child of a leader lets go of the lock.
+            it.  The lock is kept until ``revoke_leadership`` has returned.  A lock that is free
+            means a leader that has died: the next epoch may be claimed at once.  A forked child
+            of a leader lets go of the lock.
         L3  A process that is frozen keeps its lock.  So a contender that has seen the file
             untouched for all of ``lease``, on its own clock, claims the next epoch, too.
         L4  A leader that finds a newer epoch is revoked.  Until it finds it, it may believe that

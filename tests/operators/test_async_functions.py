@@ -212,6 +212,50 @@ def test_attempts_until_it_works(run: Callable[..., Harness]) -> None:
     assert tries == {0: 3, 1: 3, 2: 3}
 
 
+# --- what is no Exception
+
+
+class Odd(BaseException):
+    pass
+
+
+ODD = [GeneratorExit, Odd, SystemExit, KeyboardInterrupt]
+
+
+@pytest.mark.parametrize("error", ODD)
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_call_ends_whatever_it_raises(
+    run: Callable[..., Harness], error: type[BaseException], waits: bool
+) -> None:
+    """One that raised GeneratorExit never ended, and kept its place among those at once."""
+
+    async def raising(value: int) -> list[int]:
+        if waits:
+            await asyncio.sleep(0)
+        raise error("odd")
+
+    harness = run(raising, timeout=60_000, on_failure=lambda *_: [])
+    harness.process_element(1)
+    until(lambda: harness.run_mailbox() is None and harness.failure is not None)
+    assert type(harness.failure) is error
+
+
+@pytest.mark.parametrize("error", [*ODD, asyncio.CancelledError])
+def test_a_timeout_ends_whatever_it_raises(
+    run: Callable[..., Harness], error: type[BaseException]
+) -> None:
+    class Late(Hanging):
+        async def timeout(self, value: int) -> list[str]:
+            await asyncio.sleep(0)
+            raise error("odd")
+
+    harness = run(Late(), timeout=10)
+    harness.process_element(1)
+    harness.set_processing_time(10)
+    until(lambda: harness.run_mailbox() is None and harness.failure is not None)
+    assert isinstance(harness.failure, error)
+
+
 # --- timeouts
 
 

@@ -67,8 +67,9 @@ class RemoteError(RpcError):
     """An error that was raised in another process (Flink: E.16).
 
     ``type_name`` is the name of its class, ``message`` its text, ``remote_traceback`` the
-    traceback as text.  When the class is Python's own or one of flinkish, then the error that
-    is raised here is of that class as well: ``except KeyError`` works.
+    traceback as text; ``str()`` has the class and the text.  When the class is Python's
+    own or one of flinkish, then the error that is raised here is of that class as well: ``except
+    KeyError`` works.
     """
 
     def __init__(
@@ -80,7 +81,8 @@ class RemoteError(RpcError):
         self.remote_traceback = remote_traceback
 
     def __str__(self) -> str:
-        return self.message
+        name = self.type_name.removeprefix("builtins.")
+        return f"{name}: {self.message}" if name else self.message
 
 
 class ConnectionLostError(RpcConnectionError):

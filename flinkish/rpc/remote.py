@@ -24,7 +24,6 @@ from flinkish.common.errors import (
     HandshakeError,
     RpcConnectionError,
     RpcError,
-    SerializationError,
 )
 from flinkish.rpc.addresses import RpcAddress, is_pattern
 from flinkish.rpc.connection import Connection
@@ -32,6 +31,7 @@ from flinkish.rpc.futures import completed, end, failed
 from flinkish.rpc.gateway import RpcGateway, gateways_of, proxy_of, schema_of
 from flinkish.rpc.remote_errors import encode_error
 from flinkish.rpc.schema import ASK
+from flinkish.rpc.tokens import encode_token
 from flinkish.rpc.wire import encode_plain, wire_of
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class Remote:
         """A gateway to an endpoint of another process."""
         service = self._service
         schema = schema_of(gateway)
-        encoded = None if token is None else _encode_token(token)
+        encoded = None if token is None else encode_token(token)
         request = OpenRequest(
             VERSION,
             address.endpoint,
@@ -352,21 +352,10 @@ def _offered(kind: type, request: OpenRequest) -> tuple[dict[str, Procedure], bo
     }, False
 
 
-def _encode_token(token: Any) -> bytes:
-    try:
-        encoded: bytes = encode_plain(token)
-    except Exception as error:
-        raise SerializationError(
-            f"the fencing token {token!r} cannot travel: {error}. Use a number, text, UUID or a "
-            "tuple of such"
-        ) from error
-    return encoded
-
-
 def _admit(inbox: Inbox, request: OpenRequest) -> Any:
     """The token that the calls of a link are checked by: the endpoint's own, if it is the same."""
     if request.token is None:
         return None
-    if inbox.token is not None and _encode_token(inbox.token) == request.token:
+    if inbox.token is not None and encode_token(inbox.token) == request.token:
         return inbox.token
     return ForeignToken(request.token_text[:200])

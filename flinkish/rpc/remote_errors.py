@@ -89,13 +89,15 @@ def _encode(error: BaseException, brief: bool) -> bytes:
     if issubclass(kind, RemoteError):  # passed on: say what it was at its source
         passed: Any = error
         name = _text(lambda: passed.type_name, _BRIEF)
+        text = _text(lambda: passed.message, limit)
         where = _text(lambda: passed.remote_traceback, limit)
     else:
         name = _text(lambda: f"{kind.__module__}.{kind.__qualname__}", _BRIEF)
+        text = _text(lambda: error, limit)
         where = _traceback(error, limit)
     failure = _Failure(
         name,
-        _text(lambda: error, limit),
+        text,
         None if brief else _arguments(error),
         {} if brief else _attributes(error),
         where,

@@ -17,6 +17,7 @@ import msgspec
 from flinkish._core.rpc.calls import Procedure
 from flinkish._core.rpc.future import RpcFuture
 from flinkish.common.errors import ArgumentTypeError
+from flinkish.rpc.arguments import checked
 from flinkish.rpc.wire import Wire, decoder_of, wire_of
 from flinkish.rpc.wire_types import runs_user_code, why_not
 from flinkish.rpc.wire_unions import plan_of
@@ -232,7 +233,7 @@ class Schema:
             number,
             method.kind,
             False,
-            arguments.encode,
+            checked(method.parameters, arguments.encode, arguments.decode),
             decode,
             encode_result,
             result.decode,

@@ -42,6 +42,7 @@ from flinkish.rpc.remote import Remote
 from flinkish.rpc.states import Endpoint
 from flinkish.rpc.statistics import RpcStatistics
 from flinkish.rpc.tls import TlsConfig
+from flinkish.rpc.tokens import same_token
 from flinkish.rpc.transport import Transport
 from flinkish.time import SystemProcessingTimeService
 
@@ -236,7 +237,7 @@ class RpcService:
             self,
             self.address_of(inbox.name),
             self.hostname,
-            token,
+            inbox.token if same_token(token, inbox.token) else token,
             self.ask_timeout_ms,
             self.deadlines,
             self.captures,

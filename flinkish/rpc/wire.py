@@ -2,8 +2,9 @@
 
 Beside MessagePack's own values there are extensions: NumPy arrays (their dtype, shape and
 elements), Arrow record batches and tables (an IPC stream), opaque values (the name of a codec and
-its bytes).  On arrival arrays and batches are views of the message: nothing is copied, and an array
-is read-only; batches are checked as a whole (``wire_arrow.py``).
+its bytes), plain values of Python where ``Any`` is declared (``wire_any.py``).  On arrival arrays
+and batches are views of the message: nothing is copied, and an array is read-only; batches are
+checked as a whole (``wire_arrow.py``).
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ import msgspec
 from msgspec.msgpack import Decoder, Encoder, Ext
 
 from flinkish.common.errors import SerializationError
+from flinkish.rpc.wire_any import VALUE, pack_any, unpack_value
 from flinkish.rpc.wire_arrow import read_batch, read_table
 from flinkish.rpc.wire_types import codec_of, has_opaque
 from flinkish.rpc.wire_unions import plan_of
 
-__all__ = ["Wire", "decode_plain", "decoder_of", "encode_plain", "wire_of"]
+__all__ = ["Wire", "decode_plain", "decoder_of", "encode_any", "encode_plain", "wire_of"]
 
 _ARRAY = 1
 _BATCH = 2
@@ -126,6 +128,8 @@ def _intend(code: int, data: memoryview) -> Any:
         return read_batch(data)
     if code == _TABLE:
         return read_table(data)
+    if code == VALUE:
+        return unpack_value(_any.decode, data)
     raise SerializationError(
         f"a value of extension type {code} came in, which nothing here is declared to take"
     )
@@ -182,7 +186,7 @@ def decoder_of(kind: Any) -> Callable[[Any], Any]:
 def wire_of(kind: Any) -> Wire:
     """Compile a type; TypeError for unions that nothing tells apart."""
     encode = (_opaque if has_opaque(kind) else _plain).encode
-    plan = plan_of(kind, decoder_of)
+    plan = plan_of(kind, decoder_of, _pack_any)
     decode = decoder_of(plan.kind)
     pack, unpack = plan.pack, plan.unpack
     if pack is None or unpack is None:
@@ -190,5 +194,12 @@ def wire_of(kind: Any) -> Wire:
     return Wire(lambda value: encode(pack(value)), lambda data: unpack(decode(data)))
 
 
+_pack_any = pack_any(_plain.encode)
 encode_plain = _plain.encode
 decode_plain = _any.decode
+
+
+def encode_any(value: Any) -> bytes:
+    """A value of ``Any``, told apart from values of other classes; TypeError if it cannot be."""
+    encoded: bytes = _plain.encode(_pack_any(value))
+    return encoded

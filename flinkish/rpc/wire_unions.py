@@ -24,6 +24,13 @@ Compile = Callable[[Any], Change]
 _UNIONS = (Union, types.UnionType)
 _SETS = (set, frozenset, collections.abc.Set, collections.abc.MutableSet)
 _MAPS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
+_BARE: dict[Any, Any] = {
+    list: list[Any],
+    dict: dict[Any, Any],
+    tuple: tuple[Any, ...],
+    set: set[Any],
+    frozenset: frozenset[Any],
+}
 
 
 @dataclass(frozen=True)
@@ -38,18 +45,22 @@ class Plan:
     unpack: Change | None = None
 
 
-def plan_of(kind: Any, compile: Compile) -> Plan:
-    """The plan for a type; most types travel as they are."""
+def plan_of(kind: Any, compile: Compile, pack_any: Change | None = None) -> Plan:
+    """The plan for a type; most types travel as they are, values of Any as ``pack_any`` says."""
+    if kind is Any and pack_any is not None:
+        return Plan(Any, pack_any, _same)
+    if pack_any is not None:
+        kind = _BARE.get(kind, kind) if isinstance(kind, type) else kind
     origin, args = get_origin(kind), get_args(kind)
     if origin in _UNIONS:
-        return _union(kind, args, compile)
+        return _union(kind, args, compile, pack_any)
     if origin is Annotated or not args or origin is Literal:
         return Plan(kind)
     if origin is tuple and args[-1:] != (...,):
-        return _tuple(kind, [plan_of(arg, compile) for arg in args])
+        return _tuple(kind, [plan_of(arg, compile, pack_any) for arg in args])
     if origin in _MAPS:
-        return _map(kind, args[0], plan_of(args[1], compile))
-    inner = plan_of(args[0], compile)
+        return _map(kind, args[0], plan_of(args[1], compile, pack_any))
+    inner = plan_of(args[0], compile, pack_any)
     if inner.pack is None or inner.unpack is None:
         return Plan(kind)
     pack, unpack = inner.pack, inner.unpack
@@ -89,8 +100,8 @@ def _map(kind: Any, key: Any, value: Plan) -> Plan:
     )
 
 
-def _union(kind: Any, members: tuple[Any, ...], compile: Compile) -> Plan:
-    plans = [plan_of(member, compile) for member in members]
+def _union(kind: Any, members: tuple[Any, ...], compile: Compile, pack_any: Change | None) -> Plan:
+    plans = [plan_of(member, compile, pack_any) for member in members]
     if all(plan.pack is None for plan in plans):
         try:
             compile(kind)

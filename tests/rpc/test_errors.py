@@ -35,7 +35,8 @@ def test_what_can_be_told_of_an_error_is() -> None:
     error.args = ("bad \udcff",)
     made: Any = remote_error(encode_error(error), "method")
     assert isinstance(made, ValueError)
-    assert str(made) == "bad \\udcff"
+    assert made.message == "bad \\udcff"
+    assert str(made) == "ValueError: bad \\udcff"
     assert (made.rows, made.where) == (7, "\\udcff")
     assert not hasattr(made, "size")
 

@@ -68,7 +68,7 @@ def test_errors_cross(server: RpcService, client: RpcService) -> None:
     assert isinstance(error, KeyError)
     assert isinstance(error, RemoteError)
     assert error.args == ("what",)
-    assert str(error) == "'what'"
+    assert str(error) == "KeyError: 'what'"
     assert error.type_name == "builtins.KeyError"
     assert "rig.py" in error.remote_traceback
     with pytest.raises(RpcError, match="Failure while obtaining synchronous") as caught:

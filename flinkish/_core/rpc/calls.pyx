@@ -46,8 +46,7 @@ cdef object admission(Inbox inbox, object token, str method):
     if token is not inbox.token:
         if token is None or inbox.token is None:
             return words().fence_mismatch(inbox, token, method)
-        if token != inbox.token:
-            return words().wrong_token(inbox, repr(token), method)
+        return words().wrong_token(inbox, repr(token), method)
     return None
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from flinkish.common._basic_types import DecimalTypeInfo
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
+from flinkish.common.refusals import refuses
 from flinkish.common.typeinfo import RowTypeInfo, TimestampTypeInfo, TypeInformation, Types
 
 __all__ = ["DataType", "DataTypes", "NumericType", "RowField", "RowType"]
@@ -79,6 +80,15 @@ class RowType(DataType):
         return len(self.fields)
 
 
+@refuses(
+    {
+        "NULL": "a column has the type of its values: cast null to it, null_of(DataTypes.INT())",
+        "MULTISET": "Spark has no multisets: take MAP(element, BIGINT())",
+        "LIST_VIEW MAP_VIEW": "accumulators are any objects, and need no type",
+        "SECOND MINUTE HOUR DAY MONTH YEAR INTERVAL": "columns have no intervals: keep a number of "
+        "milliseconds or months",
+    }
+)
 class DataTypes:
     """Types of columns by PyFlink's names: call them, ``DataTypes.BIGINT()``."""
 

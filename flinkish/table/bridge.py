@@ -108,7 +108,14 @@ def _by_schema(planner: Planner, table: Table, schema: Schema) -> Table:
     ] or ["*"]
     columns += [f"{expression} AS {in_backticks(name)}" for name, expression in schema.computed]
     text = f"SELECT {', '.join(columns)} FROM flinkish_rows"
-    return planner.query(text, {"flinkish_rows": table})
+    made = planner.query(text, {"flinkish_rows": table})
+    there = made._kind.get_field_names()
+    for name, _ in schema.times:
+        if name not in there:
+            raise IllegalArgumentError(
+                f"the watermark is of {name!r}, which is no column: there are {', '.join(there)}"
+            )
+    return made.with_times(dict(schema.times))
 
 
 def _by_expressions(table: Table, fields: Sequence[Expression[Any]]) -> Table:

@@ -1,67 +1,15 @@
-"""The names of a program's tables."""
+"""PyFlink's module of catalogs, whose names are refused with the way that works."""
 
-from __future__ import annotations
+from flinkish.common.lazy import refused_names
 
-from typing import TYPE_CHECKING, TypeAlias
+__getattr__ = refused_names(
+    __name__,
+    "Catalog CatalogBaseTable CatalogColumnStatistics CatalogDatabase CatalogDescriptor "
+    "CatalogFunction CatalogPartition CatalogPartitionSpec CatalogTableStatistics Column "
+    "ComputedColumn Constraint HiveCatalog MetadataColumn ObjectIdentifier ObjectPath "
+    "PhysicalColumn Procedure ResolvedSchema UniqueConstraint WatermarkSpec",
+    "a program has one catalog, of its own tables; tables of other catalogs are in Spark's, which "
+    "SQL finds by name (spark.sql.catalog.NAME)",
+)
 
-from flinkish.common.errors import IllegalArgumentError
-from flinkish.common.names import did_you_mean
-from flinkish.table.connectors import Connector
-
-if TYPE_CHECKING:
-    from flinkish.table.table import Table
-
-__all__ = ["Catalog"]
-
-Entry: TypeAlias = "Table | Connector"
-
-
-class Catalog:
-    """Views and tables of connectors by name; capitals do not tell names apart, as in Spark."""
-
-    def __init__(self) -> None:
-        self._entries: dict[str, tuple[str, Entry]] = {}
-
-    def add(self, name: str, entry: Entry) -> None:
-        """Take a name for a table; IllegalArgumentError if it is taken, or of several parts."""
-        if "." in name:
-            raise IllegalArgumentError(
-                f"the name {name!r} has several parts: tables of a program have one, such as "
-                f"{name.rpartition('.')[2]!r}"
-            )
-        if name.lower() in self._entries:
-            raise IllegalArgumentError(
-                f"there is a table or view {name!r} already: drop it first, with "
-                f"drop_temporary_view({name!r}) or drop_temporary_table({name!r})"
-            )
-        self._entries[name.lower()] = (name, entry)
-
-    def find(self, name: str) -> Entry | None:
-        """The table of a name, if there is one."""
-        return self._entries.get(name.lower(), (name, None))[1]
-
-    def get(self, name: str) -> Entry:
-        """The table of a name; IllegalArgumentError if there is none."""
-        found = self.find(name)
-        if found is None:
-            known = ", ".join(self.names()) or "none"
-            raise IllegalArgumentError(
-                f"this program has no table or view {name!r}: it has {known}"
-                f"{did_you_mean(name, self.names())}"
-            )
-        return found
-
-    def drop(self, name: str, *, view: bool) -> bool:
-        """Forget a view, or a table of a connector; False if there is none."""
-        found = self.find(name)
-        if found is None or isinstance(found, Connector) == view:
-            return False
-        del self._entries[name.lower()]
-        return True
-
-    def names(self, *, views_only: bool = False) -> list[str]:
-        """The names, sorted."""
-        entries = self._entries.values()
-        return sorted(
-            name for name, one in entries if not (views_only and isinstance(one, Connector))
-        )
+__all__: list[str] = []

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from flinkish.common.errors import IllegalArgumentError, UnsupportedOperationError
@@ -105,6 +106,7 @@ class Connector(ABC):
 
     name: ClassVar[str]
     appends: ClassVar[bool] = False
+    times: Mapping[str, int] = MappingProxyType({})
 
     def __init__(self, kind: RowTypeInfo, options: Options) -> None:
         self.kind = kind
@@ -316,8 +318,13 @@ def _offsets(
 _CONNECTORS = {one.name: one for one in (_Files, _Generated, _Print, _BlackHole, _Kafka)}
 
 
-def connector_of(table: str, kind: RowTypeInfo, given: Mapping[str, str]) -> Connector:
-    """The table that options describe.
+def connector_of(
+    table: str,
+    kind: RowTypeInfo,
+    given: Mapping[str, str],
+    times: Iterable[tuple[str, int]] = (),
+) -> Connector:
+    """The table that options describe; ``times`` are its columns of event time, as in a Schema.
 
     IllegalArgumentError for options that are missing, UnsupportedOperationError for connectors and
     options that Spark has nothing for.
@@ -331,5 +338,6 @@ def connector_of(table: str, kind: RowTypeInfo, given: Mapping[str, str]) -> Con
             "in the SQL of the program"
         )
     found = _CONNECTORS[name](kind, options)
+    found.times = dict(times)
     options.done()
     return found

@@ -2,28 +2,95 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
+from flinkish.common.errors import (
+    ArgumentTypeError,
+    IllegalArgumentError,
+    UnsupportedOperationError,
+)
 from flinkish.common.names import in_backticks
+from flinkish.table.expression_enums import (
+    JsonExistsOnError,
+    JsonQueryOnEmptyOrError,
+    JsonQueryWrapper,
+    JsonType,
+    JsonValueOnEmptyOrError,
+    TimeIntervalUnit,
+    TimePointUnit,
+)
+from flinkish.table.expression_methods import AGGREGATES
+from flinkish.table.expression_sql import attach_sql
 from flinkish.table.types import DataType
 
-__all__ = ["Expression", "sql_of"]
+__all__ = [
+    "Aggregate",
+    "Expression",
+    "JsonExistsOnError",
+    "JsonQueryOnEmptyOrError",
+    "JsonQueryWrapper",
+    "JsonType",
+    "JsonValueOnEmptyOrError",
+    "TimeIntervalUnit",
+    "TimePointUnit",
+    "aggregates_of",
+    "composed",
+    "sql_of",
+]
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """An aggregate in an expression: its name, the text of its argument, and its own text."""
+
+    name: str
+    argument: str
+    sql: str
 
 
 class Expression(Generic[T]):
     """An expression of columns; `flinkish.table.expressions.col` and `lit` begin one.
 
-    It has operators, and the methods below.  Anything else is written in SQL: ``call_sql``, or
-    `TableEnvironment.sql_query`.
+    It has operators, and Flink's methods as far as Spark's SQL has the function.  Anything else
+    is written in SQL: ``call_sql``, or `TableEnvironment.sql_query`.
+
+    ``column`` is its name, if it is a column and nothing else; ``interval_ms`` its length in ms,
+    if it is an interval that a number makes; ``rows`` a number of rows, if it is a row interval;
+    ``aggregates`` are those in it; ``extra_names`` those of further columns, if a function gives
+    several; ``trails`` is a column and an interval (ms), if it is the one less the other.
     """
 
-    def __init__(self, sql: str, name: str | None = None, column: str | None = None) -> None:
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...  # the methods of expression_methods
+
+    def __init__(
+        self,
+        sql: str,
+        name: str | None = None,
+        column: str | None = None,
+        *,
+        literal: Any = None,
+        interval_ms: int | None = None,
+        rows: int | None = None,
+        aggregates: tuple[Aggregate, ...] = (),
+        extra_names: tuple[str, ...] = (),
+        trails: tuple[str, int] | None = None,
+    ) -> None:
         self.sql = sql
         self.name = name
-        self.column = column  # its name, if it is a column and nothing else
+        self.column = column
+        self.literal = literal
+        self.interval_ms = interval_ms
+        self.rows = rows
+        self.aggregates = aggregates
+        self.extra_names = extra_names
+        self.trails = trails
 
     def __str__(self) -> str:
         return self.sql
@@ -44,7 +111,10 @@ class Expression(Generic[T]):
         return _joined(other, "+", self)
 
     def __sub__(self, other: Any) -> Expression[T]:
-        return _joined(self, "-", other)
+        made = _joined(self, "-", other)
+        if self.column is not None and isinstance(other, Expression) and other.interval_ms:
+            made.trails = (self.column, other.interval_ms)
+        return made
 
     def __rsub__(self, other: Any) -> Expression[T]:
         return _joined(other, "-", self)
@@ -65,7 +135,7 @@ class Expression(Generic[T]):
         return _joined(self, "%", other)
 
     def __neg__(self) -> Expression[T]:
-        return Expression(f"(- {self.sql})")
+        return composed("(- {0})", self)
 
     def __eq__(self, other: Any) -> Expression[T]:  # type: ignore[override]
         return _joined(self, "=", other)
@@ -92,43 +162,135 @@ class Expression(Generic[T]):
         return _joined(self, "OR", other)
 
     def __invert__(self) -> Expression[T]:
-        return Expression(f"(NOT {self.sql})")
+        return composed("(NOT {0})", self)
 
     @property
     def is_null(self) -> Expression[T]:
         """Whether the value is null."""
-        return Expression(f"({self.sql} IS NULL)")
+        return composed("({0} IS NULL)", self)
 
     @property
     def is_not_null(self) -> Expression[T]:
         """Whether the value is not null."""
-        return Expression(f"({self.sql} IS NOT NULL)")
+        return composed("({0} IS NOT NULL)", self)
 
     @property
     def asc(self) -> Expression[T]:
         """The order from the least value to the greatest; nulls come first, as in Flink."""
-        return Expression(f"{self.sql} ASC NULLS FIRST")
+        return composed("{0} ASC NULLS FIRST", self)
 
     @property
     def desc(self) -> Expression[T]:
         """The order from the greatest value to the least; nulls come last, as in Flink."""
-        return Expression(f"{self.sql} DESC NULLS LAST")
+        return composed("{0} DESC NULLS LAST", self)
 
     def alias(self, name: str, *extra_names: str) -> Expression[T]:
-        """The same value under a name; IllegalArgumentError for several names of one value."""
-        if extra_names:
-            raise IllegalArgumentError(
-                f"one value has one name, not {', '.join((name, *extra_names))}"
-            )
-        return Expression(self.sql, name, self.column)
+        """The same value under a name; several names are for functions that give rows."""
+        return Expression(
+            self.sql, name, self.column, aggregates=self.aggregates, extra_names=extra_names
+        )
 
     def cast(self, data_type: DataType) -> Expression[T]:
         """The value as one of another type."""
-        return Expression(f"CAST({self.sql} AS {data_type.kind.to_ddl()})")
+        return composed(f"CAST({{0}} AS {data_type.kind.to_ddl()})", self)
+
+    def try_cast(self, data_type: DataType) -> Expression[T]:
+        """The value as one of another type, null if it has no such value."""
+        return composed(f"try_cast({{0}} AS {data_type.kind.to_ddl()})", self)
+
+    def in_(self, first_element_or_table: Any, *remaining_elements: Any) -> Expression[bool]:
+        """Whether the value is one of these values, or in the one column of a table."""
+        if hasattr(first_element_or_table, "execute_insert"):
+            return composed(f"({{0}} IN (SELECT * FROM {first_element_or_table}))", self)
+        elements = (first_element_or_table, *remaining_elements)
+        return composed("({0} IN ({*}))", self, *elements)
+
+    def get(self, name_or_index: str | int) -> Expression[Any]:
+        """The field of a row, by its name or, from 0, its place."""
+        if isinstance(name_or_index, str):
+            return composed(f"{{0}}.{in_backticks(name_or_index)}", self)
+        raise UnsupportedOperationError(
+            f"get({name_or_index}): Spark's structs have fields by name: get('name')"
+        )
+
+    def extract(self, time_interval_unit: TimeIntervalUnit) -> Expression[int]:
+        """A part of a time, such as its hour."""
+        return composed(f"extract({_unit(time_interval_unit)} FROM {{0}})", self)
+
+    def floor(self, time_interval_unit: TimeIntervalUnit | None = None) -> Expression[T]:
+        """The next lower whole number, or beginning of a unit of time."""
+        if time_interval_unit is None:
+            return composed("floor({0})", self)
+        return composed(f"date_trunc('{_unit(time_interval_unit)}', {{0}})", self)
+
+    def ceil(self, time_interval_unit: TimeIntervalUnit | None = None) -> Expression[T]:
+        """The next higher whole number, or beginning of a unit of time."""
+        if time_interval_unit is None:
+            return composed("ceil({0})", self)
+        unit = _unit(time_interval_unit)
+        begin = f"date_trunc('{unit}', {{0}})"
+        return composed(
+            f"(CASE WHEN {begin} = {{0}} THEN {begin} ELSE timestampadd({unit}, 1, {begin}) END)",
+            self,
+        )
+
+    # --- aggregates
+
+    @property
+    def distinct(self) -> Expression[Any]:
+        """The same aggregate of distinct values; IllegalArgumentError for what is none."""
+        if len(self.aggregates) != 1 or self.aggregates[0].sql != self.sql:
+            raise IllegalArgumentError(
+                f"distinct follows an aggregate, as in col('a').count.distinct, not {self.sql}"
+            )
+        (plain,) = self.aggregates
+        sql = AGGREGATES[plain.name].format(f"DISTINCT {plain.argument}")
+        distinct = Aggregate(f"{plain.name} distinct", plain.argument, sql)
+        return Expression(sql, aggregates=(distinct,))
+
+    def list_agg(self, separator: Any = ",") -> Expression[str]:
+        """The texts of a group, joined."""
+        sql = f"listagg({self.sql}, {sql_of(separator)})"
+        return Expression(sql, aggregates=(Aggregate("list_agg", self.sql, sql),))
+
+    def over(self, alias: Any) -> Expression[Any]:
+        """The aggregate over a window that `Table.over_window` names."""
+        if self.sql.endswith("))"):  # a function of the program over the list of a frame's rows
+            return composed(f"{self.sql[:-1]} OVER {{0}})", alias)
+        return composed("{0} OVER {1}", self, alias)
+
+    # --- windows
+
+    @property
+    def start(self) -> Expression[Any]:
+        """The beginning of a window, by the alias of the window."""
+        return composed("{0}.start", self)
+
+    @property
+    def end(self) -> Expression[Any]:
+        """The end of a window, which does not belong to it, by the alias of the window."""
+        return composed("{0}.end", self)
+
+    @property
+    def rowtime(self) -> Expression[Any]:
+        """The last millisecond of a window, which is the event time of its row."""
+        return composed("{0}.rowtime", self)
+
+    @property
+    def proctime(self) -> Expression[Any]:
+        """Refused: UnsupportedOperationError says which windows tables have."""
+        raise UnsupportedOperationError(
+            "tables have windows of event time: for processing time take streams, "
+            "key_by(...).window(TumblingProcessingTimeWindows.of(...))"
+        )
 
     @property
     def selected(self) -> str:
-        """The text between SELECT and FROM."""
+        """The text between SELECT and FROM; IllegalArgumentError for one value with two names."""
+        if self.extra_names:
+            raise IllegalArgumentError(
+                f"one value has one name, not {', '.join((str(self.name), *self.extra_names))}"
+            )
         return self.sql if self.name is None else f"{self.sql} AS {in_backticks(self.name)}"
 
 
@@ -167,4 +329,37 @@ def sql_of(value: Any) -> str:
 
 
 def _joined(left: Any, operator: str, right: Any) -> Expression[Any]:
-    return Expression(f"({sql_of(left)} {operator} {sql_of(right)})")
+    return composed(f"({{0}} {operator} {{1}})", left, right)
+
+
+def composed(template: str, *values: Any) -> Expression[Any]:
+    """The expression of a text with values in it: ``{0}``, ``{1}``, ..., or ``{*}`` for the rest.
+
+    It has the aggregates that the values have.
+    """
+    texts = [sql_of(value) for value in values]
+
+    def text(found: re.Match[str]) -> str:
+        return ", ".join(texts[1:]) if found[1] == "*" else texts[int(found[1])]
+
+    return Expression(re.sub(r"\{(\d+|\*)\}", text, template), aggregates=aggregates_of(values))
+
+
+def aggregates_of(values: Sequence[Any]) -> tuple[Aggregate, ...]:
+    """The aggregates in several values, each once."""
+    found: dict[Aggregate, None] = {}
+    for value in values:
+        if isinstance(value, Expression):
+            found |= dict.fromkeys(value.aggregates)
+    return tuple(found)
+
+
+def _unit(unit: TimeIntervalUnit) -> str:
+    if not isinstance(unit, TimeIntervalUnit) or "_TO_" in unit.name:
+        raise ArgumentTypeError(
+            f"the unit of time is a TimeIntervalUnit such as TimeIntervalUnit.HOUR, not {unit!r}"
+        )
+    return unit.name
+
+
+attach_sql(Expression, composed, Aggregate)

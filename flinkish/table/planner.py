@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from itertools import count
 from queue import SimpleQueue
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flinkish.common.errors import (
@@ -19,12 +21,14 @@ from flinkish.environment.nodes import Act, Node, with_ancestors
 from flinkish.environment.settings import RuntimeExecutionMode
 from flinkish.environment.sinks import collect_sink
 from flinkish.table.assigned import assigned
-from flinkish.table.catalog import Catalog
 from flinkish.table.connectors import Connector, connector_of
+from flinkish.table.program_tables import ProgramTables
+from flinkish.table.sql_words import flink_words
 from flinkish.table.statements import Insert, name_of
 from flinkish.table.table import Table
 from flinkish.table.table_descriptor import TableDescriptor
 from flinkish.table.table_result import TableResult
+from flinkish.table.udf import UserDefinedFunction, functions_in
 
 if TYPE_CHECKING:
     from flinkish.spark.jobs.queries import Analysis
@@ -44,8 +48,9 @@ class Planner:
 
     def __init__(self, environment: StreamExecutionEnvironment) -> None:
         self.environment = environment
-        self.catalog = Catalog()
+        self.catalog = ProgramTables()
         self._unnamed: dict[str, Table] = {}
+        self.functions: dict[str, UserDefinedFunction] = {}
         self._numbers = count()
 
     # --- tables
@@ -54,11 +59,13 @@ class Planner:
         """The table of a connector; UnsupportedOperationError if it is for writing alone."""
         source = connector.source()
         node = self.environment._graph.add(name, "source", kind=connector.kind, source=source)
-        return self.table(node)
+        return self.table(node, times=connector.times)
 
-    def table(self, node: Node, updates: str = "") -> Table:
+    def table(
+        self, node: Node, updates: str = "", times: Mapping[str, int] = MappingProxyType({})
+    ) -> Table:
         """The table of a node."""
-        return Table(self, node, updates)
+        return Table(self, node, updates, times)
 
     def name_of(self, table: Table) -> str:
         """The name under which SQL finds a table that has none; each call gives the same."""
@@ -84,9 +91,12 @@ class Planner:
         """The table of a query, over all tables that have names, and over these."""
         from flinkish.spark.jobs.queries import Change, Query, QueryInput, analyze
 
+        text = flink_words(text)
         entries = {**self._entries(), **tables}
+        spark = self.environment._session()
+        text = self._registered(spark, text)
         query = Query.of(text, self.kinds() | {name: one._kind for name, one in tables.items()})
-        found = analyze(self.environment._session(), query)
+        found = analyze(spark, query)
         kind = found.kind
         reads: list[tuple[str, Table]] = []
         for name, times in found.reads.items():
@@ -117,7 +127,22 @@ class Planner:
             inputs = dict(zip(names, streams, strict=True))
             return query.rows(this, inputs, kind, once=once)
 
-        return self.table(graph.add("SQL", "table", nodes, kind=kind, build=build), updates)
+        node = graph.add("SQL", "table", nodes, kind=kind, build=build)
+        return self.table(node, updates, _kept_times(kind, [one for _, one in reads]))
+
+    def _registered(self, spark: Any, text: str) -> str:
+        """Tell Spark of the functions that a text names; the text as Spark is to see it."""
+        parameters = self.environment.get_config().get_global_job_parameters()
+        for function in functions_in(text):
+            function.register(spark, parameters=parameters)
+        for name, function in self.functions.items():
+            if re.search(rf"\b{re.escape(name)}\s*\(", text, re.I):
+                function.register(spark, name, parameters)
+                if function.takes_nothing:
+                    text = re.sub(
+                        rf"\b{re.escape(name)}\s*\(\s*\)", f"{name}(TRUE)", text, flags=re.I
+                    )
+        return text
 
     def _updates_of(self, found: Analysis, reads: Sequence[Table]) -> str:
         """The words of SQL that make rows of a query change while others come, or nothing.
@@ -246,7 +271,18 @@ def described(name: str, descriptor: TableDescriptor) -> Connector:
             f"the table {name} of a connector needs a schema whose columns have types: "
             "Schema.new_builder().column('id', DataTypes.BIGINT()).build()"
         )
-    return connector_of(name, schema.kind, descriptor.get_options())
+    return connector_of(name, schema.kind, descriptor.get_options(), schema.times)
+
+
+def _kept_times(kind: RowTypeInfo, read: Sequence[Table]) -> dict[str, int]:
+    """The columns of event time that a query of one table keeps under their names."""
+    if len({id(one._node) for one in read}) != 1:
+        return {}
+    columns = set(zip(kind.get_field_names(), kind.field_types, strict=True))
+    before = dict(zip(read[0]._kind.get_field_names(), read[0]._kind.field_types, strict=True))
+    return {
+        name: bound for name, bound in read[0]._times.items() if (name, before[name]) in columns
+    }
 
 
 def _job_name(what: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -14,12 +15,19 @@ from flinkish.common.typeinfo import RowTypeInfo
 from flinkish.table.type_texts import type_of
 from flinkish.table.types import DataType, data_type_of
 
-__all__ = ["NO_METADATA", "NO_WATERMARKS", "Schema"]
+__all__ = ["NO_METADATA", "Schema"]
 
-NO_WATERMARKS = (
-    "tables have no event time here: call assign_timestamps_and_watermarks on the stream that "
-    "to_data_stream(table) gives"
+_TRAILS = re.compile(
+    r"`?(\w+)`?(?:\s*-\s*INTERVAL\s*'(\d+(?:\.\d+)?)'\s*(MILLISECOND|SECOND|MINUTE|HOUR|DAY)S?)?",
+    re.I,
 )
+_UNITS_MS = {
+    "MILLISECOND": 1,
+    "SECOND": 1000,
+    "MINUTE": 60_000,
+    "HOUR": 3_600_000,
+    "DAY": 86_400_000,
+}
 NO_METADATA = (
     "connectors give no columns of metadata here: read them with flinkish.environment's sources or "
     "with Spark"
@@ -31,11 +39,13 @@ class Schema:
     """The columns of a table that is to be; `new_builder` begins one.
 
     ``columns`` are those that rows have, ``computed`` those that are expressions of Spark's SQL of
-    them, by name.
+    them, by name; ``times`` are the columns of event time, each with how far its watermark trails
+    the highest value (ms).
     """
 
     columns: tuple[tuple[str, DataType], ...] = ()
     computed: tuple[tuple[str, str], ...] = ()
+    times: tuple[tuple[str, int], ...] = ()
 
     @staticmethod
     def new_builder() -> Schema.Builder:
@@ -64,11 +74,13 @@ class Schema:
 
         _columns: list[tuple[str, DataType]] = field(default_factory=list)
         _computed: list[tuple[str, str]] = field(default_factory=list)
+        _times: list[tuple[str, int]] = field(default_factory=list)
 
         def from_schema(self, unresolved_schema: Schema) -> Schema.Builder:
             """Add the columns of another schema."""
             self._columns += unresolved_schema.columns
             self._computed += unresolved_schema.computed
+            self._times += unresolved_schema.times
             return self
 
         def from_row_data_type(self, data_type: DataType) -> Schema.Builder:
@@ -117,8 +129,21 @@ class Schema:
             raise UnsupportedOperationError(f"the column {column_name!r}: {NO_METADATA}")
 
         def watermark(self, column_name: str, watermark_expr: object) -> Schema.Builder:
-            """Refused: UnsupportedOperationError says where event time is."""
-            raise UnsupportedOperationError(f"the watermark of {column_name!r}: {NO_WATERMARKS}")
+            """Make a column event time, with a watermark that trails its highest value.
+
+            ``watermark_expr`` is the column, or the column less an interval: ``"ts - INTERVAL '5'
+            SECOND"`` or ``col('ts') - lit(5).seconds``.
+
+            Raises:
+                UnsupportedOperationError: another watermark, such as SOURCE_WATERMARK().
+                IllegalArgumentError: the table has event time already.
+            """
+            if self._times:
+                raise IllegalArgumentError(
+                    f"the schema has a watermark already, of {self._times[0][0]!r}"
+                )
+            self._times.append((column_name, _bound(column_name, watermark_expr)))
+            return self
 
         def primary_key(self, *column_names: str) -> Schema.Builder:
             """Take a key, which Flink does not enforce either."""
@@ -130,9 +155,27 @@ class Schema:
 
         def build(self) -> Schema:
             """Make the schema."""
-            return Schema(tuple(self._columns), tuple(self._computed))
+            return Schema(tuple(self._columns), tuple(self._computed), tuple(self._times))
 
         def _new(self, name: str) -> None:
             taken = {one.lower() for one, _ in (*self._columns, *self._computed)}
             if name.lower() in taken:
                 raise IllegalArgumentError(f"the schema has a column {name!r} already")
+
+
+def _bound(column: str, watermark: object) -> int:
+    """How far a watermark trails the highest value of its column (ms)."""
+    trails = getattr(watermark, "trails", None)
+    if trails is not None and trails[0] == column:
+        return int(trails[1])
+    text = str(watermark).strip()
+    if text.startswith("(") and text.endswith(")"):
+        text = text[1:-1].strip()
+    match = _TRAILS.fullmatch(text)
+    if match is None or match[1] != column:
+        raise UnsupportedOperationError(
+            f"the watermark of {column!r} is {text!r}: there is the column, or the column less an "
+            f"interval, as in \"{column} - INTERVAL '5' SECOND\"; for another one call "
+            "assign_timestamps_and_watermarks on the stream that to_data_stream(table) gives"
+        )
+    return 0 if match[2] is None else round(float(match[2]) * _UNITS_MS[match[3].upper()])

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flinkish.common.errors import IllegalArgumentError, IllegalStateError
+from flinkish.common.refusals import refuses
 from flinkish.table.statements import Insert, parse_statement
 from flinkish.table.table import Table
 from flinkish.table.table_descriptor import TableDescriptor
+from flinkish.table.table_pipeline import TablePipeline
 from flinkish.table.table_result import TableResult
 
 if TYPE_CHECKING:
@@ -16,6 +18,12 @@ if TYPE_CHECKING:
 __all__ = ["StatementSet"]
 
 
+@refuses(
+    {
+        "explain print_explain": "a query is planned when its job runs",
+        "compile_plan": "Spark plans a query when its job runs: keep the statements",
+    }
+)
 class StatementSet:
     """INSERTs that are collected, then run as one job: what they share is made once."""
 
@@ -42,6 +50,11 @@ class StatementSet:
         """Add the rows of a table, for another table."""
         target = self._planner.sink(target_path_or_descriptor, table, overwrite=overwrite)
         self._sinks.append(target)
+        return self
+
+    def add(self, table_pipeline: TablePipeline) -> StatementSet:
+        """Add the INSERT that `Table.insert_into` made."""
+        self._sinks.append(table_pipeline.sink)
         return self
 
     def attach_as_datastream(self) -> None:

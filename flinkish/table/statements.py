@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from flinkish.common.errors import IllegalArgumentError, UnsupportedOperationError
-from flinkish.table.schema import NO_METADATA, NO_WATERMARKS, Schema
+from flinkish.table.schema import NO_METADATA, Schema
+from flinkish.table.sql_text import bracketed, pieces
 
 __all__ = [
     "CreateTable",
@@ -48,6 +48,7 @@ _DESCRIBE = re.compile(rf"DESC(?:RIBE)?\s+({_NAME})\s*\Z", _FLAGS)
 _OPTION = re.compile(r"\s*'((?:[^']|'')+)'\s*=\s*'((?:[^']|'')*)'\s*\Z", _FLAGS)
 _COLUMN = re.compile(r"(`(?:[^`]|``)+`|\w+)\s+(.+)", _FLAGS)
 _COMMENT = re.compile(r"\s+COMMENT\s+'(?:[^']|'')*'\s*\Z", _FLAGS)
+_WATERMARK = re.compile(rf"WATERMARK\s+FOR\s+({_NAME})\s+AS\s+(.+)", _FLAGS)
 _KEY = re.compile(r"(?:CONSTRAINT\s+\S+\s+)?PRIMARY\s+KEY\b", _FLAGS)
 _INLINE_KEY = re.compile(r"\s+PRIMARY\s+KEY(?:\s+NOT\s+ENFORCED)?\s*\Z", _FLAGS)
 
@@ -136,7 +137,7 @@ def parse_statement(text: str) -> Statement:
         columns, query = _columns_before(found[3])
         return Insert(found[2], columns, query, found[1].upper() == "OVERWRITE")
     if found := _CREATE_TABLE.match(body):
-        inside, after = _bracketed(found[3])
+        inside, after = bracketed(found[3])
         if given := _WITH.match(after):
             if given[1]:
                 raise UnsupportedOperationError(
@@ -178,51 +179,18 @@ def _columns_before(text: str) -> tuple[tuple[str, ...], str]:
     """A list of names in brackets, and the text after it; none if a query is in them."""
     if not text.startswith("(") or _SELECT.match(text[1:].lstrip()):
         return (), text
-    inside, after = _bracketed(text)
-    return tuple(name_of(one) for one in _pieces(inside)), after.strip()
-
-
-def _bracketed(text: str) -> tuple[str, str]:
-    """The text in the brackets that a text begins with, and that after them."""
-    depth = 0
-    for at, sign in _signs(text):
-        depth += {"(": 1, ")": -1}.get(sign, 0)
-        if depth == 0:
-            return text[1:at], text[at + 1 :]
-    raise IllegalArgumentError(f"a bracket is not closed in {text[:60]!r}")
-
-
-def _pieces(text: str) -> list[str]:
-    """The parts between commas that are in no brackets."""
-    found, begin, depth = [], 0, 0
-    for at, sign in _signs(text):
-        depth += {"(": 1, "<": 1, ")": -1, ">": -1}.get(sign, 0)
-        if sign == "," and depth == 0:
-            found.append(text[begin:at].strip())
-            begin = at + 1
-    return [one for one in (*found, text[begin:].strip()) if one]
-
-
-def _signs(text: str) -> Iterator[tuple[int, str]]:
-    """The characters that are in no quotes, with their places."""
-    quote = ""
-    for at, sign in enumerate(text):
-        if quote:
-            quote = "" if sign == quote else quote
-        elif sign in "'`":
-            quote = sign
-        else:
-            yield at, sign
+    inside, after = bracketed(text)
+    return tuple(name_of(one) for one in pieces(inside)), after.strip()
 
 
 def _options(text: str) -> dict[str, str]:
-    inside, after = _bracketed(text)
+    inside, after = bracketed(text)
     if after.strip():
         raise UnsupportedOperationError(
             f"{after.strip()[:40]!r} after WITH (...): create the table, then INSERT INTO it"
         )
     found: dict[str, str] = {}
-    for piece in _pieces(inside):
+    for piece in pieces(inside):
         option = _OPTION.match(piece)
         if option is None:
             raise IllegalArgumentError(f"an option is 'name' = 'value', not {piece!r}")
@@ -232,11 +200,12 @@ def _options(text: str) -> dict[str, str]:
 
 def _schema(text: str) -> Schema:
     builder = Schema.new_builder()
-    for piece in _pieces(text):
+    for piece in pieces(text):
         if _KEY.match(piece):
             continue
-        if re.match(r"WATERMARK\s+FOR\b", piece, _FLAGS):
-            raise UnsupportedOperationError(f"{piece!r}: {NO_WATERMARKS}")
+        if found := _WATERMARK.match(piece):
+            builder.watermark(name_of(found[1]), found[2])
+            continue
         column = _COLUMN.match(_INLINE_KEY.sub("", _COMMENT.sub("", piece)))
         if column is None:
             raise IllegalArgumentError(f"a column has a name and a type, not {piece!r}")

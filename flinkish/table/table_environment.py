@@ -20,6 +20,7 @@ from flinkish.table.connectors import Connector, connector_of
 from flinkish.table.elements import rows_of_values
 from flinkish.table.environment_settings import EnvironmentSettings
 from flinkish.table.planner import Planner, described
+from flinkish.table.registered import Registered
 from flinkish.table.result_kind import ResultKind
 from flinkish.table.schema import Schema
 from flinkish.table.statement_set import StatementSet
@@ -40,12 +41,12 @@ from flinkish.table.table_config import TableConfig
 from flinkish.table.table_descriptor import TableDescriptor
 from flinkish.table.table_result import TableResult
 from flinkish.table.table_schema import TableSchema
-from flinkish.table.types import DataType
+from flinkish.table.types import DataType, DataTypes
 
 __all__ = ["StreamTableEnvironment", "TableEnvironment"]
 
 
-class TableEnvironment:
+class TableEnvironment(Registered):
     """The tables of a program, and the statements over them; `create` makes one.
 
     Statements are of Spark's SQL.  Spark looks at each when it is given, so the first query starts
@@ -90,6 +91,21 @@ class TableEnvironment:
         stream = self._planner.environment.from_collection(rows, kind)
         return table_of_stream(self._planner, stream, ())
 
+    def from_pandas(self, pdf: Any, schema: Any = None, splits_num: int = 1) -> Table:
+        """A table of the rows of a DataFrame of pandas, with its columns or those of a schema.
+
+        Missing values (NaN, NaT, None) are null.  ``splits_num`` changes nothing: Spark parts the
+        rows.  Errors are those of `from_elements`.
+        """
+        rows = pdf.astype(object).where(pdf.notna(), None).itertuples(index=False, name=None)
+        if schema is None:
+            schema = [str(name) for name in pdf.columns]
+        elif isinstance(schema, (list, tuple)) and all(isinstance(one, DataType) for one in schema):
+            fields = zip(pdf.columns, schema, strict=True)
+            schema = DataTypes.ROW([DataTypes.FIELD(str(name), one) for name, one in fields])
+        values = [tuple(map(_plain, row)) for row in rows]
+        return self.from_elements(values, schema)
+
     def from_descriptor(self, descriptor: TableDescriptor) -> Table:
         """The table of a connector, without a name."""
         return self._planner.read("Table", described("", descriptor))
@@ -129,6 +145,31 @@ class TableEnvironment:
             )
         self._catalog.add(name_of(view_path), table)
 
+    def create_view(self, view_path: str, table: Table, ignore_if_exists: bool = False) -> bool:
+        """Name a table; gives whether the name is new.
+
+        IllegalArgumentError if the name is taken, unless that is to be ignored.
+        """
+        if ignore_if_exists and self._catalog.find(name_of(view_path)) is not None:
+            return False
+        self.create_temporary_view(view_path, table)
+        return True
+
+    def drop_view(self, view_path: str, ignore_if_not_exists: bool = True) -> bool:
+        """Forget a view; IllegalArgumentError if there is none and that is not to be ignored."""
+        return self.drop_temporary_view(view_path) or self._missing(view_path, ignore_if_not_exists)
+
+    def drop_table(self, table_path: str, ignore_if_not_exists: bool = True) -> bool:
+        """Forget a table; IllegalArgumentError if there is none and that is not to be ignored."""
+        return self.drop_temporary_table(table_path) or self._missing(
+            table_path, ignore_if_not_exists
+        )
+
+    def _missing(self, path: str, ignored: bool) -> bool:
+        if not ignored:
+            self._catalog.get(name_of(path))
+        return False
+
     def drop_temporary_view(self, view_path: str) -> bool:
         """Forget a view; gives whether there was one."""
         return self._catalog.drop(name_of(view_path), view=True)
@@ -144,6 +185,10 @@ class TableEnvironment:
     def list_views(self) -> list[str]:
         """The names of views."""
         return self._catalog.names(views_only=True)
+
+    def list_temporary_tables(self) -> list[str]:
+        """The names of tables and views, none of which outlives the program."""
+        return self.list_tables()
 
     def list_temporary_views(self) -> list[str]:
         """The names of views."""
@@ -174,7 +219,7 @@ class TableEnvironment:
         if isinstance(found, CreateTable):
             name = name_of(found.name)
             if not (found.if_not_exists and self._catalog.find(name) is not None):
-                self._catalog.add(name, connector_of(name, found.schema.kind, found.options))
+                self._catalog.add(name, _described(name, found))
             return _ok()
         if isinstance(found, CreateView):
             name = name_of(found.name)
@@ -320,6 +365,18 @@ def environment_of(
     if settings is not None:
         environment.configure(settings)
     return environment
+
+
+def _plain(value: Any) -> Any:
+    """A value of pandas or NumPy as Python's own."""
+    if hasattr(value, "to_pydatetime"):
+        return value.to_pydatetime()
+    return value.item() if hasattr(value, "item") else value
+
+
+def _described(name: str, asked: CreateTable) -> Connector:
+    schema = asked.schema
+    return connector_of(name, schema.kind, asked.options, schema.times)
 
 
 def _described_columns(kind: RowTypeInfo) -> TableResult:

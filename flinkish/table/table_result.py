@@ -63,6 +63,10 @@ class TableResult:
         rows = CloseableIterator(unnamed(), elements.close)
         return TableResult(kind, rows, ResultKind.SUCCESS_WITH_CONTENT, job=job, queue=queue)
 
+    def get_resolved_schema(self) -> TableSchema:
+        """The names and types of the columns, as `get_table_schema` gives them."""
+        return TableSchema.of(self._kind)
+
     def get_job_client(self) -> JobClient | None:
         """The client that watches and ends the job; None if the statement began none."""
         return self._client

@@ -28,6 +28,28 @@ class TableSchema:
         """The schema of the table of such rows."""
         return TableSchema(kind.get_field_names(), [data_type_of(one) for one in kind.field_types])
 
+    class Builder:
+        """The columns that are collected."""
+
+        def __init__(self) -> None:
+            self._names: list[str] = []
+            self._types: list[DataType] = []
+
+        def field(self, name: str, data_type: DataType) -> TableSchema.Builder:
+            """Add a column."""
+            self._names.append(name)
+            self._types.append(data_type)
+            return self
+
+        def build(self) -> TableSchema:
+            """Make the schema."""
+            return TableSchema(self._names, self._types)
+
+    @classmethod
+    def builder(cls) -> TableSchema.Builder:
+        """Begin with no columns."""
+        return cls.Builder()
+
     def copy(self) -> TableSchema:
         """An equal schema."""
         return TableSchema(self._names, self._types)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from flinkish.common.data_types import DataType, DataTypes, NumericType, RowField, RowType
 from flinkish.common.errors import IllegalArgumentError
+from flinkish.common.lazy import refused_names
 from flinkish.common.row import Row, RowKind
 from flinkish.common.typeinfo import (
     BasicArrayTypeInfo,
@@ -25,6 +27,13 @@ from flinkish.common.typeinfo import (
     TupleTypeInfo,
     TypeInformation,
 )
+
+if not TYPE_CHECKING:
+    __getattr__ = refused_names(
+        __name__,
+        "UserDefinedType",
+        "columns have types of SQL: declare a ROW, or take streams, whose elements are any objects",
+    )
 
 __all__ = [
     "DataType",

@@ -15,7 +15,7 @@ import pytest
 PYFLINK: dict[str, dict[str, dict[str, str | None]]] = json.loads(
     Path(__file__).with_name("pyflink_2_3.json").read_text()
 )
-MODULES = [module for module in PYFLINK if not module.startswith("table")]
+MODULES = list(PYFLINK)
 
 
 def taken(module: str, name: str) -> Any:

@@ -48,7 +48,7 @@ def test_schemas() -> None:
     assert first == Schema.new_builder().from_schema(first).build()
     builder = Schema.new_builder()
     with pytest.raises(UnsupportedOperationError, match="assign_timestamps_and_watermarks"):
-        builder.watermark("a", "a - INTERVAL '1' SECOND")
+        builder.watermark("a", "SOURCE_WATERMARK()")
     with pytest.raises(UnsupportedOperationError, match="no columns of metadata"):
         builder.column_by_metadata("a", "INT")
     with pytest.raises(IllegalArgumentError, match="2 names and 1 types"):
@@ -131,7 +131,7 @@ def test_bad_expressions() -> None:
     with pytest.raises(ArgumentTypeError, match="write & for and"):
         bool(col("a") > 1)
     with pytest.raises(IllegalArgumentError, match="one value has one name, not a, b"):
-        col("x").alias("a", "b")
+        _ = col("x").alias("a", "b").selected
 
 
 def test_rows_of_values() -> None:

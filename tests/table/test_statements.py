@@ -82,7 +82,10 @@ WITH = "WITH ('connector' = 'print')"
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (f"CREATE TABLE t (a INT, WATERMARK FOR a AS a) {WITH}", "no event time here"),
+        (
+            f"CREATE TABLE t (a TIMESTAMP, WATERMARK FOR a AS a + INTERVAL '1' DAY) {WITH}",
+            "the column less an interval",
+        ),
         (f"CREATE TABLE t (a INT, b AS a + 1) {WITH}", "no computed columns here: create a view"),
         (f"CREATE TABLE t (a TIMESTAMP(3) METADATA FROM 'ts') {WITH}", "columns of metadata"),
         (f"CREATE TABLE t (a INT) PARTITIONED BY (a) {WITH}", "PARTITIONED BY has no place"),

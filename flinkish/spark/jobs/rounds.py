@@ -127,7 +127,10 @@ class Round:
     def elements(self, stream: DataStream) -> Iterator[tuple[int, Any]]:
         """The elements of a stream, each with the number of its task, in the order of tasks."""
         rows = stream._rows
-        frame = rows.in_columns().withColumn(_PART, F.spark_partition_id())
+        # The condition is true.  It keeps Spark from putting the number into an aggregate that
+        # Python computes, which does not know its task.
+        frame = rows.in_columns().where(F.spark_partition_id() >= 0)
+        frame = frame.withColumn(_PART, F.spark_partition_id())
         columns, kind, zone = list(rows.columns), rows.kind, session_time_zone(self.spark)
         for batch in frame.toArrow().to_batches():
             parts = batch.column(_PART).to_pylist()

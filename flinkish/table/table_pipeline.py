@@ -1,0 +1,36 @@
+"""PyFlink's INSERT that waits to be executed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flinkish.common.refusals import refuses
+from flinkish.table.table_result import TableResult
+
+__all__ = ["TablePipeline"]
+
+
+@refuses(
+    {
+        "explain print_explain": "a query is planned when its job runs",
+        "compile_plan": "Spark plans a query when its job runs: keep the statement",
+    }
+)
+class TablePipeline:
+    """The rows of a table on their way to another one; ``insert`` runs several such in a job."""
+
+    def __init__(
+        self, target: str, sink: Any, insert: Callable[[Sequence[Any]], TableResult]
+    ) -> None:
+        self.sink = sink
+        self._target = target
+        self._insert = insert
+
+    def execute(self) -> TableResult:
+        """Start a job that writes the rows."""
+        return self._insert([self.sink])
+
+    def get_sink_identifier(self) -> str:
+        """The name of the table that is written to."""
+        return self._target

@@ -1,0 +1,342 @@
+"""PyFlink's functions of tables that a program writes: of rows, of groups, and of several rows.
+
+Spark calls them with whole columns in its Python workers (by Arrow), and each is called here row
+by row, unless it is of pandas Series.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from inspect import signature
+from itertools import count
+from types import MappingProxyType
+from typing import Any
+
+from flinkish.common.errors import (
+    ArgumentTypeError,
+    IllegalArgumentError,
+)
+from flinkish.common.names import in_backticks
+from flinkish.common.typeinfo import RowTypeInfo, TypeInformation, Types
+from flinkish.table.expression import Aggregate, Expression, composed
+from flinkish.table.function_calls import (
+    GroupCalls,
+    ListCalls,
+    NoArgumentCalls,
+    RowCalls,
+    SeriesCalls,
+    SeriesListCalls,
+)
+from flinkish.table.function_classes import (
+    AggregateFunction,
+    AsyncScalarFunction,
+    FunctionContext,
+    ImperativeAggregateFunction,
+    ScalarFunction,
+    TableAggregateFunction,
+    TableFunction,
+    UserDefinedFunctionClass,
+)
+from flinkish.table.type_texts import type_of
+from flinkish.table.types import DataType
+
+__all__ = [
+    "AggregateFunction",
+    "AsyncScalarFunction",
+    "FunctionContext",
+    "ScalarFunction",
+    "TableAggregateFunction",
+    "TableFunction",
+    "UserDefinedFunction",
+    "called",
+    "functions_in",
+    "row_call",
+    "table_call",
+    "udaf",
+    "udf",
+    "udtaf",
+    "udtf",
+]
+
+
+_NUMBERS = count()
+_NAME = re.compile(r"\bflinkish_function_\d+\b")
+_KNOWN: dict[str, UserDefinedFunction] = {}
+
+
+@dataclass(frozen=True)
+class UserDefinedFunction:
+    """A function as Spark's SQL is told of it; called with expressions it is one.
+
+    ``form`` says what it gives: SCALAR, TABLE, AGGREGATE or TABLE_AGGREGATE; ``series`` whether its
+    arguments are pandas Series; ``kind`` the type of its results, rows for those of tables.
+    """
+
+    function: Any
+    form: str
+    kind: TypeInformation
+    series: bool
+    deterministic: bool
+    title: str
+    name: str = field(default_factory=lambda: f"flinkish_function_{next(_NUMBERS)}")
+
+    def __post_init__(self) -> None:
+        _KNOWN[self.name] = self
+
+    def __call__(self, *args: Any) -> Expression[Any]:
+        """The expression of the function with arguments."""
+        return called(self, args)
+
+    @property
+    def takes_nothing(self) -> bool:
+        """Whether it is a function of rows without parameters."""
+        return self.form == "SCALAR" and not self.series and _takes_nothing(self.function)
+
+    @property
+    def row_names(self) -> list[str] | None:
+        """The names of the columns, if results are rows."""
+        return self.kind.get_field_names() if isinstance(self.kind, RowTypeInfo) else None
+
+    def register(
+        self,
+        spark: Any,
+        name: str | None = None,
+        parameters: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Tell a session of Spark's, under a name of SQL; its own by default.
+
+        ``parameters`` are those that the function's context gives.
+        """
+        from flinkish.spark.jobs.functions import SqlFunction, register
+
+        rows = self.form.startswith("TABLE")
+        by_group = self.form.endswith("AGGREGATE")
+        facts = (self.function, self.title, dict(parameters))
+        calls: Any = SeriesListCalls(*facts) if by_group and name is None else SeriesCalls(*facts)
+        if not self.series:
+            width = len(self.row_names or ("f0",)) if rows else None
+            # Expressions give a function of groups the list of a group's rows, since Spark has
+            # no row for a group of nothing otherwise; texts of SQL give it columns.
+            groups = ListCalls if name is None else GroupCalls
+            calls = (groups if by_group else RowCalls)(*facts, width)
+            if self.takes_nothing:
+                calls = NoArgumentCalls(*facts)
+        function = SqlFunction(
+            self.title,
+            calls,
+            Types.LIST(self.kind) if rows else self.kind,
+            by_group=by_group and name is not None,
+            series=self.series and not (by_group and name is None),
+            deterministic=self.deterministic,
+        )
+        register(spark, name or self.name, function)
+
+
+def called(function: UserDefinedFunction, args: Sequence[Any]) -> Expression[Any]:
+    """The expression of a function with arguments."""
+    if not function.form.endswith("AGGREGATE"):
+        # A column of no meaning says how many values a function without arguments gives.
+        made = composed(f"{function.name}({{*}})", "", *(args or (True,)))
+    else:
+        made = composed(f"{function.name}(array_agg(struct({{*}})))", "", *args)
+    if function.form != "AGGREGATE":
+        return made
+    argument = ", ".join(one.sql if isinstance(one, Expression) else str(one) for one in args)
+    return Expression(made.sql, aggregates=(Aggregate(function.name, argument, made.sql),))
+
+
+def row_call(given: Any, columns: RowTypeInfo) -> tuple[Expression[Any], list[str] | None]:
+    """The call of a function for `Table.map`, and the names of the fields if it gives rows."""
+    call = _call(given, columns)
+    known = functions_in(call.sql)
+    names = known[0].row_names if known and call.sql.startswith(known[0].name) else None
+    if names is not None and call.name is not None:
+        names = [call.name, *call.extra_names]
+    return call, names
+
+
+def table_call(given: Any, columns: RowTypeInfo) -> tuple[Expression[Any], list[str]]:
+    """The call of a function of tables, and the names of its columns: of alias, else its own.
+
+    ArgumentTypeError for what is no such function.
+    """
+    call = _call(given, columns)
+    known = functions_in(call.sql)
+    if not known or known[0].form != "TABLE":
+        raise ArgumentTypeError(
+            f"rows for a row are given by a function made with udtf(...), not by {call.sql}"
+        )
+    if call.name is not None:
+        return call, [call.name, *call.extra_names]
+    return call, known[0].row_names or ["f0"]
+
+
+def _call(given: Any, columns: RowTypeInfo) -> Expression[Any]:
+    """An expression as it is; a function alone with the row of all columns as its argument."""
+    if isinstance(given, UserDefinedFunction):
+        pairs = ", ".join(f"'{name}', {in_backticks(name)}" for name in columns.get_field_names())
+        return given(Expression(f"named_struct({pairs})"))
+    if not isinstance(given, Expression):
+        raise ArgumentTypeError(
+            f"a function with arguments is needed, as in function(col('a')), not {given!r}"
+        )
+    return given
+
+
+def functions_in(text: str) -> list[UserDefinedFunction]:
+    """The functions of programs that a text of SQL names."""
+    return [_KNOWN[name] for name in dict.fromkeys(_NAME.findall(text)) if name in _KNOWN]
+
+
+def _takes_nothing(function: Any) -> bool:
+    try:
+        return not signature(getattr(function, "eval", function)).parameters
+    except (TypeError, ValueError):  # a function of C
+        return False
+
+
+# --- makers, which are decorators as well
+
+
+def udf(
+    f: Any = None,
+    input_types: Any = None,
+    result_type: DataType | str | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> Any:
+    """A function of rows: a Python function, or a ScalarFunction.
+
+    Args:
+        f: the function, a ScalarFunction or its class; without it this is a decorator.
+        input_types: kept for PyFlink's sake; the columns say the types.
+        result_type: the type of the values.
+        deterministic: False for a function of chance or time; Spark then calls it for each row.
+        name: a name for messages.
+        func_type: ``general``, or ``pandas`` for a function of Series that gives a Series.
+
+    Raises:
+        IllegalArgumentError: no ``result_type``, or another ``func_type``.
+        ArgumentTypeError: what is no function.
+    """
+
+    def make(function: Any) -> UserDefinedFunction:
+        return _made(function, "SCALAR", result_type, deterministic, name, func_type)
+
+    return make if f is None else make(f)
+
+
+def udtf(
+    f: Any = None,
+    input_types: Any = None,
+    result_types: Any = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+) -> Any:
+    """A function that gives rows for a row: a Python function, or a TableFunction.
+
+    ``result_types`` are the types of the columns, called f0, f1 and so on, or a ROW with names;
+    the other parameters and errors are those of `udf`.
+    """
+
+    def make(function: Any) -> UserDefinedFunction:
+        return _made(function, "TABLE", _rows(result_types), deterministic, name, "general")
+
+    return make if f is None else make(f)
+
+
+def udaf(
+    f: Any = None,
+    input_types: Any = None,
+    result_type: DataType | str | None = None,
+    accumulator_type: Any = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> Any:
+    """A function of groups: an AggregateFunction, or with ``func_type='pandas'`` one of Series.
+
+    The parameters and errors are those of `udf`; accumulators are any objects.
+    """
+
+    def make(function: Any) -> UserDefinedFunction:
+        return _made(function, "AGGREGATE", result_type, deterministic, name, func_type)
+
+    return make if f is None else make(f)
+
+
+def udtaf(
+    f: Any = None,
+    input_types: Any = None,
+    result_type: DataType | str | None = None,
+    accumulator_type: Any = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> Any:
+    """A function that gives rows for a group: a TableAggregateFunction.
+
+    The parameters and errors are those of `udf`; ``result_type`` is a ROW, or one column's type.
+    """
+
+    def make(function: Any) -> UserDefinedFunction:
+        return _made(function, "TABLE_AGGREGATE", result_type, deterministic, name, func_type)
+
+    return make if f is None else make(f)
+
+
+_BASES = {
+    "SCALAR": (ScalarFunction, AsyncScalarFunction),
+    "TABLE": (TableFunction,),
+    "AGGREGATE": (AggregateFunction,),
+    "TABLE_AGGREGATE": (TableAggregateFunction,),
+}
+
+
+def _made(
+    function: Any,
+    form: str,
+    result_type: Any,
+    deterministic: bool | None,
+    name: str | None,
+    func_type: str,
+) -> UserDefinedFunction:
+    if func_type not in ("general", "pandas"):
+        raise IllegalArgumentError(f"func_type is 'general' or 'pandas', not {func_type!r}")
+    if isinstance(function, type) and issubclass(function, UserDefinedFunctionClass):
+        function = function()
+    known = isinstance(function, _BASES[form])
+    needs_class = form in ("AGGREGATE", "TABLE_AGGREGATE") and func_type == "general"
+    if not known and (
+        needs_class or isinstance(function, UserDefinedFunctionClass) or not callable(function)
+    ):
+        wanted = " or ".join(base.__name__ for base in _BASES[form])
+        raise ArgumentTypeError(
+            f"{'a' if needs_class else 'a function or a'} {wanted} is needed, not {function!r}"
+        )
+    title = str(name or getattr(function, "__name__", type(function).__name__))
+    if result_type is None and isinstance(function, ImperativeAggregateFunction):
+        result_type = function.get_result_type()
+    if result_type is None:
+        raise IllegalArgumentError(
+            f"{title} needs the type of its results, as in result_type=DataTypes.BIGINT()"
+        )
+    kind = type_of(result_type).kind
+    if form in ("TABLE", "TABLE_AGGREGATE") and not isinstance(kind, RowTypeInfo):
+        kind = RowTypeInfo([kind], ["f0"])
+    if deterministic is None:
+        deterministic = (
+            function.is_deterministic() if isinstance(function, UserDefinedFunctionClass) else True
+        )
+    return UserDefinedFunction(function, form, kind, func_type == "pandas", deterministic, title)
+
+
+def _rows(result_types: Any) -> Any:
+    """The type of rows of these columns; a single type stays as it is."""
+    if not isinstance(result_types, (list, tuple)):
+        return result_types
+    kinds = [type_of(one).kind for one in result_types]
+    return DataType("ROW", RowTypeInfo(kinds, [f"f{place}" for place in range(len(kinds))]))

@@ -82,7 +82,7 @@ class Outcome:
 
 def run(
     stream: ProcessedStream,
-    checkpoint: Path,
+    checkpoint: Path | str,
     *tags: OutputTag,
     after_batch: Callable[[int], None] = lambda batch: None,
 ) -> Outcome:

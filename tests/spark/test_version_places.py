@@ -1,6 +1,7 @@
 """Version files on Spark: in a store without rename, and for as long as Spark can go back."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -30,6 +31,32 @@ def test_a_store_without_rename(spark: SparkSession, tmp_path: Path) -> None:
     assert by_key(found) == by_key(wanted)
     written = list((tmp_path / "checkpoint" / "flinkish").rglob("*.*"))
     assert len(written) == 2 * len(batches), "a file for each partition and batch, and no other"
+
+
+def test_names_that_a_uri_would_encode(spark: SparkSession, tmp_path: Path) -> None:
+    """The state lies where Spark has its offsets, whatever the folder is called."""
+    source = Source(spark, tmp_path / "in", SCHEMA)
+    batches = random_batches(61, batches=2, rows=10, keys=6)
+    feed(source, batches[:1])
+    names = ["a b", "a%20b", "ü ß", "a#b", "a?b=c", "a%", "a+b&{c}"]
+    uris = ["file:", "file://", "", "", "", "file:", ""]
+    places = {
+        f"{uri}{tmp_path}/{name}": tmp_path / name for uri, name in zip(uris, names, strict=True)
+    }
+    found: dict[str, list[Any]] = {}
+    for _ in range(2):
+        for location in places:
+            outcome = run(silence(source.stream(), kept(tmp_path, "versioned")), location)
+            found.setdefault(location, []).append(by_key(outcome.rows()))
+        feed(source, batches[1:])
+    first, *others = found.values()
+    assert others == [first] * (len(names) - 1)
+    for place in places.values():
+        assert sorted(path.name for path in (place / "flinkish" / "Silence-1").iterdir()) == [
+            "0000000001",
+            "0000000002",
+        ]
+    assert {path.name for path in tmp_path.iterdir()} == {*names, "in", "tables-versioned"}
 
 
 def test_a_query_goes_back(spark: SparkSession, tmp_path: Path) -> None:

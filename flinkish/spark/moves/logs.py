@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow.fs as pafs
 
 from flinkish.common.errors import IllegalArgumentError, IllegalStateError
-from flinkish.common.file_systems import file_system_of
+from flinkish.common.file_systems import file_system_of_spark_path
 
 __all__ = ["NO_OFFSET", "Entry", "Place"]
 
@@ -61,7 +61,7 @@ class Place:
 
     def __init__(self, location: str) -> None:
         self.location = location
-        self.file_system, self.path = file_system_of(location, "a checkpoint")
+        self.file_system, self.path = file_system_of_spark_path(location, "a checkpoint")
 
     def read(self, name: str) -> str:
         """The text of a file."""

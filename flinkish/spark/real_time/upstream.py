@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pyarrow.fs as pafs
 
 from flinkish.common.errors import UnsupportedOperationError
-from flinkish.common.file_systems import file_system_of
+from flinkish.common.file_systems import file_system_of_spark_path
 from flinkish.spark.versions.batch import Batch
 
 __all__ = ["source_tasks"]
@@ -25,7 +25,7 @@ def source_tasks(batch: Batch) -> int:
 
 def _positions(batch: Batch) -> Iterator[str]:
     """Where each source stood before the batch."""
-    file_system, checkpoint = file_system_of(batch.checkpoint, "a checkpoint")
+    file_system, checkpoint = file_system_of_spark_path(batch.checkpoint, "a checkpoint")
 
     def read(path: str) -> list[str]:
         with file_system.open_input_file(path) as file:

@@ -15,7 +15,7 @@ from typing import Any
 from pyspark import TaskContext
 
 from flinkish.common.errors import IllegalArgumentError, IllegalStateError
-from flinkish.common.file_systems import file_system_of
+from flinkish.common.file_systems import file_system_of_spark_path
 
 __all__ = ["CHECKPOINT", "Batch", "current_batch"]
 
@@ -87,7 +87,7 @@ _PROPERTIES = (
 @lru_cache(maxsize=64)
 def _time_of(checkpoint: str, run: str, batch: int) -> int:
     """The time (ms) of a batch in the offset log; within a run an entry does not change."""
-    file_system, directory = file_system_of(checkpoint, "a checkpoint")
+    file_system, directory = file_system_of_spark_path(checkpoint, "a checkpoint")
     path = f"{directory}/offsets/{batch}"
     try:
         with file_system.open_input_file(path) as file:

@@ -5,7 +5,7 @@
 # for its Python; without, hypothesis explores the same ground with the profile `soak`: half a minute.
 # Inputs that led somewhere new are kept in .venv/fuzz, where the next run starts.
 #
-# Logs, mapped tables, values, state frames and Arrow payloads with mutations of our own (ci/fuzz_state.py): what
+# Logs, mapped tables, values, state frames, Arrow payloads and version files with mutations of our own (ci/fuzz_state.py): what
 # reads them is compiled, and no coverage comes out of it.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/env.sh"

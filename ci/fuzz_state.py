@@ -1,10 +1,10 @@
 """Throw damaged bytes at what reads state: ``python ci/fuzz_state.py [seconds [target [round]]]``.
 
-What a valid log, value, frame or payload consists of is made first, and then cut, flipped, spliced
-and stretched; in the files of a mapped table bits are flipped.  Whatever comes of it, the reader
-gives an error that it promises, or something that can be used; a log that it takes leaves a table
-that passes its own check.  Every round has a seed of its own, so a crash is repeated by the target
-and the round that this program names.
+What a valid log, value, frame, payload or version file consists of is made first, and then cut,
+flipped, spliced and stretched; in the files of a mapped table bits are flipped.  Whatever comes of
+it, the reader gives an error that it promises, or something that can be used; a log that it takes
+leaves a table that passes its own check.  Every round has a seed of its own, so a crash is repeated
+by the target and the round that this program names.
 """
 
 import contextlib
@@ -27,6 +27,25 @@ from flinkish._core.state.key_rows import forget_scoped_rows
 from flinkish._core.state.table import StateTable
 from flinkish._core.testing.state import decode, encode, limit_segments
 from flinkish._core.values import codec
+from flinkish.common.errors import CorruptStateError, StateError
+from flinkish.spark.versions.directory import VersionDirectory
+from flinkish.spark.versions.groups import (
+    PAGE,
+    Group,
+    Piece,
+    decode_node,
+    decode_page,
+    encode_page,
+)
+from flinkish.spark.versions.loading import read_version
+from flinkish.spark.versions.manifest import (
+    KIND_MANIFEST,
+    Manifest,
+    MisplacedFile,
+    read_manifest,
+)
+from flinkish.spark.versions.names import VersionName
+from flinkish.spark.versions.state import PartitionState
 from tests.core.damaged_tables import SENSELESS, SPACES, States
 from tests.core.damaged_tables import play as play_table
 from tests.core.logs import dump, dumped
@@ -166,12 +185,58 @@ def arrow(chance: random.Random) -> None:
         timestamps_ms(changed.column("time"), null_value=0)
 
 
+VALUES_BY_GROUP = {group: [b"%d" % group * size for size in (1, 30)] for group in range(4)}
+
+
+def version(chance: random.Random) -> None:
+    """A version file is damaged, or its manifest, a node or a page where no checksum tells."""
+    with tempfile.TemporaryDirectory() as folder:
+        names = [VersionName(number + 1, 10, 1, "ab", "cd", 0, 1, number) for number in range(3)]
+        directory = VersionDirectory(folder, "op")
+        held: list[Manifest] = []
+        for number, name in enumerate(names):
+            state = PartitionState(directory, name, held)
+            for group in VALUES_BY_GROUP if number < 2 else ():
+                state.use(group).updateValue((-1,), (b"head", False))
+                for sequence in range(number * PAGE, number * PAGE + PAGE):
+                    value = VALUES_BY_GROUP[group][number]
+                    state.updateValue((sequence,), (value, False))
+            state.commit(0)
+            path = Path(directory.path, name.path)
+            whole = path.read_bytes()
+            held = [read_manifest(pa.BufferReader(whole), "op", name)]
+        harmed = Path(directory.path, chance.choice(names).path)
+        harmed.write_bytes(damaged(harmed.read_bytes(), chance))
+        with contextlib.suppress(StateError):
+            _, found = read_version(directory, names[2:], "op")
+            state = PartitionState(directory, VersionName(4, 0, 0, "e", "f", 0, 1, 0), [found])
+            with contextlib.ExitStack() as stack:
+                stack.callback(state.abandon)
+                for group, values in VALUES_BY_GROUP.items():
+                    log = state.use(group)
+                    read = [log.getValue((number,)) for number in log.sequences]
+                    wanted = [(value, False) for value in values for _ in range(PAGE)]
+                    assert read == wanted, "damage that nobody saw"
+    length = int.from_bytes(whole[-12:-4], "little")
+    body = bytes(codec.unseal(whole[-12 - length : -12], KIND_MANIFEST, 0))
+    frame = codec.seal(KIND_MANIFEST, chance.choice((1, 2)), 0, damaged(body, chance))
+    again = frame + len(frame).to_bytes(8, "little") + whole[-4:]
+    with contextlib.suppress(codec.CorruptFrame, MisplacedFile):
+        read_manifest(pa.BufferReader(again), "op", names[2])
+    group = Group(3, b"head", recent={number: Piece(0, number, 9, True, 5) for number in range(3)})
+    with contextlib.suppress(CorruptStateError):
+        decode_node(damaged(group.encode(), chance), 3)
+    with contextlib.suppress(CorruptStateError):
+        decode_page(damaged(encode_page(group.recent), chance))
+
+
 TARGETS: dict[str, Callable[[random.Random], None]] = {
     "log": log,
     "table": table,
     "value": value,
     "frame": frame,
     "arrow": arrow,
+    "version": version,
 }
 
 

@@ -31,7 +31,7 @@ from flinkish.spark.real_time.received import TASKS
 from flinkish.spark.real_time.run import BATCH_TIME, _Task
 from flinkish.spark.versions.batch import Batch
 from flinkish.spark.versions.directory import VersionDirectory
-from flinkish.spark.versions.state import load
+from flinkish.spark.versions.loading import load
 from flinkish.state import ValueStateDescriptor
 
 SCHEMA = pa.schema([("key", pa.string()), ("n", pa.int64()), ("ts", pa.timestamp("us", "UTC"))])

@@ -22,13 +22,12 @@ from flinkish.spark.keyed.checkpoint_settings import check_settings
 from flinkish.spark.keyed.counted_rows import Counts
 from flinkish.spark.keyed.group_call import Clock, call_group
 from flinkish.spark.keyed.group_state import (
-    NOTHING_HELD,
     GroupState,
     Head,
     open_tables,
-    read_head,
 )
 from flinkish.spark.keyed.marks import MARK_TAG, mark_payload, read_mark
+from flinkish.spark.keyed.notes import gauges_of_others, note_heads
 from flinkish.spark.keyed.operator_run import OperatorRun
 from flinkish.spark.keyed.output_rows import Reader
 from flinkish.spark.keyed.packing import (
@@ -41,8 +40,9 @@ from flinkish.spark.keyed.result_rows import Result, result_batch
 from flinkish.spark.mapped_frame import Batches, MapBatches
 from flinkish.spark.versions.batch import Batch, current_batch
 from flinkish.spark.versions.directory import VersionDirectory
+from flinkish.spark.versions.loading import load
 from flinkish.spark.versions.purge import purge
-from flinkish.spark.versions.state import PartitionState, load
+from flinkish.spark.versions.state import PartitionState
 
 __all__ = ["collected", "in_order", "output_runner", "version_runner"]
 
@@ -148,9 +148,10 @@ class _Partition:
         progress.move(channels, map(read_mark, marks), self._batch.now)
         watermark = progress.watermark
         clock = Clock(seen, watermark, self._batch.now)
-        heads = self._heads()
+        note_heads(plan, state)
         check_settings(plan, state.use(SETTINGS_GROUP))
-        due = {group for group, head in heads.items() if _is_due(plan, head, clock)}
+        # Processing time is Spark's own; of event time Spark's timers count one more.
+        due = state.timers(clock.now if plan.processing_time else clock.watermark + 1)
         called = sorted({*payloads, *due} - {NULL_KEY_GROUP})
         try:
             if called or NULL_KEY_GROUP in payloads:
@@ -163,7 +164,8 @@ class _Partition:
             self._end(error)
             raise
         counts = self._end(None)
-        self._held.update(self._idle(heads, called))
+        note_heads(plan, state)
+        self._held.update(gauges_of_others(plan, state, self._batch.partition, called))
         yield replace(counts, gauges=dict(self._held))
         if plan.has_watermark:
             said = None if progress.is_idle else watermark
@@ -200,39 +202,6 @@ class _Partition:
             return Result(SETTINGS_GROUP)
         run.__exit__(None if error is None else type(error), error, None)
         return run.counts.result(SETTINGS_GROUP)
-
-    def _heads(self) -> dict[int, Head]:
-        """The heads of the key groups that have state of this generation."""
-        found = {}
-        for key_group in [group for group in self._state.groups if group >= 0]:
-            head = read_head(self._plan, self._state.use(key_group), key_group)
-            if head is not None:
-                found[key_group] = head
-        return found
-
-    def _idle(self, heads: dict[int, Head], called: list[int]) -> dict[str, int]:
-        """The gauges of all key groups of the partition that were not called."""
-        plan = self._plan
-        assert plan.partitions is not None
-        total = Counter(NOTHING_HELD)
-        total.subtract(NOTHING_HELD)
-        for key_group in range(self._batch.partition, plan.max_parallelism, plan.partitions):
-            if key_group in called:
-                continue
-            head = heads.get(key_group)
-            held = head is not None and head.generation == plan.state.generation
-            total.update(head.gauges if head is not None and held else NOTHING_HELD)
-        return dict(total)
-
-
-def _is_due(plan: OperatorPlan, head: Head, clock: Clock) -> bool:
-    """Whether a timer of a key group is due, on the clock that its head counts on.
-
-    That is processing time if it is served, else event time as Spark counts it: one more.
-    """
-    if head.timer is None:
-        return False
-    return head.timer <= (clock.now if plan.processing_time else clock.watermark + 1)
 
 
 def in_order(rows: list[tuple[int, int, int, bytes]]) -> list[bytes]:

@@ -80,7 +80,7 @@ class Target:
             self.partitions,
             attempt,
         )
-        state = PartitionState(VersionDirectory(self.checkpoint, self.uid), name, [], "")
+        state = PartitionState(VersionDirectory(self.checkpoint, self.uid), name)
         state.progress = Progress(self.watermark, [self.watermark, self.watermark])
         if self.settings is not None:
             state.use(SETTINGS_GROUP).updateValue(HEAD, (self.settings, False))

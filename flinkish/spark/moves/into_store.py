@@ -30,7 +30,7 @@ from flinkish.spark.moves.into_files import state_in_store
 from flinkish.spark.moves.logs import Entry, Place
 from flinkish.spark.session import configure
 from flinkish.spark.versions.directory import VersionDirectory
-from flinkish.spark.versions.manifest import read_manifest
+from flinkish.spark.versions.loading import read_version
 from flinkish.spark.versions.names import VersionName
 from flinkish.spark.versions.state import PartitionState
 
@@ -63,8 +63,8 @@ class Origin:
         """The state of the partition that has a key group."""
         name = self.files[key_group % len(self.files)]
         directory = VersionDirectory(self.checkpoint, self.uid)
-        with directory.open(name.path) as file:
-            return PartitionState(directory, name, [read_manifest(file)], "")
+        _, manifest = read_version(directory, [name], self.uid)
+        return PartitionState(directory, name, [manifest])
 
     def rows(self, partitions: int) -> Iterator[dict[str, Any]]:
         """A row for each key in the store: its slot, and its Spark timer.
@@ -119,8 +119,7 @@ class _Filler(StatefulProcessor):
         else:
             key_group = group_at(slot)
             state = _opened(self._origin, self._partitions, key_group)
-            group = state.groups[key_group]
-            for sequence in [*group.pieces, *([HEAD[0]] if group.head is not None else [])]:
+            for sequence in _sequences(state):
                 value = state.getValue((sequence,))
                 assert value is not None
                 yield sequence, *value
@@ -246,13 +245,22 @@ def check_store(spark: SparkSession, origin: Origin, place: Place, operator: int
 
 def _count(origin: Origin) -> int:
     """How many heads and pieces there are."""
-    groups = [
-        group
-        for number in range(len(origin.files))
-        for key_group, group in origin.partition_of(number).groups.items()
-        if key_group >= 0
-    ]
-    return sum(len(group.pieces) + (group.head is not None) for group in groups)
+    states = [origin.partition_of(number) for number in range(len(origin.files))]
+    try:
+        return sum(
+            len(_sequences(state.use(key_group)))
+            for state in states
+            for key_group in state.key_groups
+            if key_group >= 0
+        )
+    finally:
+        for state in states:
+            state.abandon()
+
+
+def _sequences(state: PartitionState) -> list[int]:
+    """The numbers of the current key group's pieces, and the head's if it has one."""
+    return [*state.sequences, *([HEAD[0]] if state.containsKey(HEAD) else [])]
 
 
 def _comparison(origin: Origin) -> Callable[[Batches], Batches]:

@@ -30,8 +30,9 @@ from flinkish.spark.moves.logs import NO_OFFSET, Entry, Place
 from flinkish.spark.session import check_session, context_of
 from flinkish.spark.streams.data_stream import DataStream
 from flinkish.spark.versions.directory import VersionDirectory
+from flinkish.spark.versions.loading import read_version
 from flinkish.spark.versions.names import VersionName, choices
-from flinkish.spark.versions.state import PartitionState, read_version
+from flinkish.spark.versions.state import PartitionState
 
 __all__ = ["move_state"]
 
@@ -309,15 +310,16 @@ def _origin(plan: OperatorPlan, old: Place, batch: int, tag: int) -> Origin:
     watermarks = set()
     for number in sorted(found):
         name, manifest = read_version(directory, found[number], plan.uid)
-        state = PartitionState(directory, name, [manifest], "")
+        state = PartitionState(directory, name, [manifest])
         names.append(name)
         watermarks.add(state.progress.watermark)
-        for key_group, group in manifest.groups.items():
+        for key_group in state.key_groups:
             if key_group >= 0:
                 head = read_head(plan, state.use(key_group), key_group)
                 timers[key_group] = None if head is None else head.timer
-            elif key_group == SETTINGS_GROUP and group.head is not None:
-                heads.append(group.head)
+            elif key_group == SETTINGS_GROUP and (kept := state.use(key_group).getValue(HEAD)):
+                heads.append(kept[0])
+        state.abandon()
     settings = merged_settings(plan, heads)
     check_settings(plan, _Known(settings))
     if len(watermarks) > 1:

@@ -28,8 +28,8 @@ from flinkish.common.timestamps import MAX_TIMESTAMP, MIN_TIMESTAMP
 from flinkish.spark.channels import NUMBER_BITS, Mark
 from flinkish.spark.internals import input_is_whole
 from flinkish.spark.keyed.checkpoint_settings import check_settings
-from flinkish.spark.keyed.group_state import read_head
 from flinkish.spark.keyed.marks import MARK_TAG, mark_payload
+from flinkish.spark.keyed.notes import note_heads
 from flinkish.spark.keyed.operator_run import OperatorRun
 from flinkish.spark.keyed.output_rows import Reader
 from flinkish.spark.keyed.packing import SETTINGS_GROUP, Batches
@@ -43,8 +43,9 @@ from flinkish.spark.real_time.received import Received, received
 from flinkish.spark.real_time.upstream import source_tasks
 from flinkish.spark.versions.batch import Batch, current_batch
 from flinkish.spark.versions.directory import VersionDirectory
+from flinkish.spark.versions.loading import load
 from flinkish.spark.versions.purge import purge
-from flinkish.spark.versions.state import PartitionState, load
+from flinkish.spark.versions.state import PartitionState
 from flinkish.spark.worker_heap import settle
 
 __all__ = ["BATCH_TIME", "real_time_runner"]
@@ -138,17 +139,9 @@ class _Task:
         idle = [one.idle_ms for channels in self._inputs for one in channels]
         self._idle_ms = min((one for one in idle if one is not None), default=None)
         check_settings(plan, state.use(SETTINGS_GROUP))
-        self._closed = self._timers_of_closed_groups()
+        note_heads(plan, state)
+        self._closed = state.timers()  # of key groups that are not open, as their heads count
         self._next_closed = min(self._closed.values(), default=_NEVER)
-
-    def _timers_of_closed_groups(self) -> dict[int, int]:
-        """When a timer of key groups that are not open is due, as their heads count it."""
-        found = {}
-        for key_group in [group for group in self._state.groups if group >= 0]:
-            head = read_head(self._plan, self._state.use(key_group), key_group)
-            if head is not None and head.timer is not None:
-                found[key_group] = head.timer
-        return found
 
     def wait_ms(self) -> int | None:
         """How long the task may wait for mail: until a timer is due, or a channel may be idle.
@@ -295,6 +288,7 @@ class _Task:
         """Write what the key groups hold, and close the functions; what was counted."""
         if self._groups is not None:
             self._groups.commit(self._progress.watermark, _now())
+        note_heads(self._plan, self._state)
         run, self._run = self._run, None
         if run is None:
             return {}

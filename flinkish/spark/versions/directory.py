@@ -14,7 +14,7 @@ from urllib.parse import quote
 import pyarrow.fs as pafs
 
 from flinkish.common.errors import CheckpointStorageError
-from flinkish.common.file_systems import file_system_of
+from flinkish.common.file_systems import file_system_of_spark_path
 from flinkish.spark.versions.names import VersionName, folder_of, version_of
 
 __all__ = ["VersionDirectory", "VersionWriter"]
@@ -24,10 +24,11 @@ _UNFINISHED = ".tmp"
 
 
 class VersionDirectory:
-    """The version files of an operator below a checkpoint."""
+    """The version files of an ``operator``, by its uid, below a checkpoint."""
 
     def __init__(self, checkpoint: str, operator: str) -> None:
-        self.file_system, root = file_system_of(checkpoint, "a checkpoint")
+        self.operator = operator
+        self.file_system, root = file_system_of_spark_path(checkpoint, "a checkpoint")
         self.path = f"{root}/{_HOME}/{quote(operator, safe='')}"
 
     def names(self, version: int) -> list[VersionName]:

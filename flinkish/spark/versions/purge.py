@@ -5,6 +5,10 @@ task ever asks for an earlier version.  What the manifests of the earliest one t
 do not name, no later manifest names: pieces are taken over from one version to the next, or gone.
 So one task in some batches reads those manifests and removes all earlier files that none of them
 names: files of versions, of attempts that failed, and unfinished ones.
+
+What cannot be read proves nothing.  So nothing goes unless there is a file of every partition, each
+file of that version is whole and in its place, and the same holds for the version that the batch
+began with, whose files stay in any case.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ import logging
 from flinkish._core.values.codec import CorruptFrame, NewerFrame
 from flinkish.spark.versions.batch import Batch
 from flinkish.spark.versions.directory import VersionDirectory
-from flinkish.spark.versions.manifest import read_manifest
+from flinkish.spark.versions.manifest import MisplacedFile, read_manifest
 
 __all__ = ["EVERY", "purge"]
 
@@ -26,31 +30,35 @@ _LOG = logging.getLogger("flinkish.spark.versions")
 def purge(directory: VersionDirectory, batch: Batch, partitions: int) -> int:
     """Remove what is not needed if it is this task's turn; how many files went.
 
-    A file system that refuses is logged, and asked again the next time.
+    What keeps it from that is logged, and it tries again the next time.
     """
     turn, rest = divmod(batch.number, EVERY)
     oldest = batch.number - batch.retained
     if rest or turn % partitions != batch.partition or oldest <= 0:
         return 0
     try:
-        return _purge(directory, oldest)
-    except OSError as error:
-        _LOG.warning("old state in %s could not be removed: %s", directory.path, error)
+        kept = _needed(directory, oldest) | _needed(directory, batch.number)
+        return _remove(directory, oldest, kept)
+    except (CorruptFrame, MisplacedFile, NewerFrame, OSError) as error:
+        _LOG.warning("no old state in %s was removed this time: %s", directory.path, error)
         return 0
 
 
-def _purge(directory: VersionDirectory, oldest: int) -> int:
-    kept: set[str] = set()
-    for name in directory.names(oldest):
-        try:
-            with directory.open(name.path) as file:
-                kept.update(path for path, _ in read_manifest(file).files)
-        except CorruptFrame:
-            continue  # of an attempt that did not finish: it counts for nobody
-        except NewerFrame:
-            return 0
-    if not kept and not directory.names(oldest):
-        return 0
+def _needed(directory: VersionDirectory, version: int) -> set[str]:
+    """The files that any manifest of a version names; errors unless all of them can be read."""
+    found: set[str] = set()
+    partitions: dict[tuple[str, int], set[int]] = {}
+    for name in directory.names(version):
+        with directory.open(name.path) as file:
+            manifest = read_manifest(file, directory.operator, name)
+        found.update(file.path for file in manifest.files.values())
+        partitions.setdefault((name.run, name.partitions), set()).add(name.partition)
+    if not any(len(held) == of for (_, of), held in partitions.items()):
+        raise FileNotFoundError(f"version {version} has not a file of every partition")
+    return found
+
+
+def _remove(directory: VersionDirectory, oldest: int, kept: set[str]) -> int:
     removed = 0
     for version in directory.versions():
         if version >= oldest:

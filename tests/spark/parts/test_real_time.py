@@ -36,7 +36,7 @@ from flinkish.spark.real_time_settings import (
 )
 from flinkish.spark.versions.batch import Batch
 from flinkish.spark.versions.directory import VersionDirectory
-from flinkish.spark.versions.state import load
+from flinkish.spark.versions.loading import load
 from tests.spark.parts.live_task import (
     MAIN_OUTPUT,
     RUN,

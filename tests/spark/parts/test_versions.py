@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,10 +22,20 @@ from flinkish.common.errors import (
 )
 from flinkish.spark.versions.batch import Batch
 from flinkish.spark.versions.directory import VersionDirectory
-from flinkish.spark.versions.manifest import Group, Manifest, Piece, read_manifest, write_manifest
+from flinkish.spark.versions.loading import load
+from flinkish.spark.versions.manifest import (
+    NO_LABEL,
+    NO_TIMER,
+    RECORD,
+    DataFile,
+    Manifest,
+    read_manifest,
+    write_manifest,
+)
 from flinkish.spark.versions.names import VersionName, choices, folder_of
+from flinkish.spark.versions.progress import Progress
 from flinkish.spark.versions.purge import EVERY, purge
-from flinkish.spark.versions.state import HEAD, PartitionState, load
+from flinkish.spark.versions.state import HEAD, PartitionState
 
 RUN, OTHER = "aa", "bb"
 GROUPS = 12
@@ -64,7 +75,7 @@ def write(at: Batch, values: dict[int, bytes], partitions: int = 1, defined_ms: 
     for key_group, value in values.items():
         if key_group % partitions == at.partition:
             log = state.use(key_group)
-            number = len(log.groups[key_group].pieces)
+            number = max(log.sequences, default=-1) + 1
             log.updateValue((number,), (value, False))
             log.updateValue(HEAD, (str(number).encode(), False))
     state.commit(at.number - at.retained)
@@ -72,11 +83,13 @@ def write(at: Batch, values: dict[int, bytes], partitions: int = 1, defined_ms: 
 
 def contents(state: PartitionState) -> dict[int, list[bytes]]:
     found = {}
-    for key_group, group in state.groups.items():
-        log = state.use(key_group)
-        pieces = [log.getValue((number,)) for number in sorted(group.pieces)]
-        found[key_group] = [piece[0] for piece in pieces if piece is not None]
-    state.abandon()
+    try:
+        for key_group in state.key_groups:
+            log = state.use(key_group)
+            pieces = [log.getValue((number,)) for number in log.sequences]
+            found[key_group] = [piece[0] for piece in pieces if piece is not None]
+    finally:
+        state.abandon()
     return found
 
 
@@ -111,7 +124,9 @@ class TestChoice:
 
 
 def test_a_torn_file_has_no_manifest(tmp_path: Path) -> None:
-    manifest = Manifest(3, "", [1, 2], [("a", 5)], {0: Group(b"head", {4: Piece(0, 1, 2, True)})})
+    records = np.array([(2, 0, 5, 9, 7, NO_LABEL, NO_TIMER, (1, 2, 3, 4, 5))], RECORD)
+    files = {0: DataFile("a", 5, 5), 3: DataFile("b", 7, 6)}
+    manifest = Manifest("op", name(), ["a"], Progress(3, [1, 2]), 3, files, ["x"], records)
     whole = b"pieces" * 20_000 + write_manifest(manifest)
     directory = VersionDirectory(str(tmp_path), "op")
     for length in [0, 3, 11, 12, *range(len(whole) - 120, len(whole))]:
@@ -119,12 +134,14 @@ def test_a_torn_file_has_no_manifest(tmp_path: Path) -> None:
         writer.write(whole[:length])
         writer.finish()
         with directory.open(name(attempt=length).path) as file, pytest.raises(CorruptFrame):
-            read_manifest(file)
+            read_manifest(file, "op", name(attempt=length))
     writer = directory.create(name())
     writer.write(whole)
     writer.finish()
     with directory.open(name().path) as file:
-        assert read_manifest(file) == manifest
+        read = read_manifest(file, "op", name())
+    assert read.records.tobytes() == records.tobytes()
+    assert replace(read, records=records) == manifest
 
 
 def test_each_version_rests_on_the_one_before(tmp_path: Path) -> None:
@@ -236,11 +253,11 @@ def test_old_files_go_and_nothing_that_is_needed(tmp_path: Path, seed: int) -> N
                 if key_group % partitions != partition:
                     continue
                 log = state.use(key_group)
-                held = log.groups[key_group].pieces
+                held = log.sequences
                 value = chance.randbytes(size or 500)
                 first = max(held, default=-1) + 1
                 if not size:
-                    for sequence in list(held):
+                    for sequence in held:
                         log.removeKey((sequence,))
                     model[key_group] = []
                 log.updateValue((first,), (value, False))

@@ -91,8 +91,9 @@ _DDL = {
     BasicType.FLOAT: "float",
     BasicType.DOUBLE: "double",
     BasicType.CHAR: "string",
-    BasicType.BIG_INT: "decimal(38,0)",
-    BasicType.BIG_DEC: "decimal(38,18)",
+    # Java's have any number of digits, and Spark's decimals 38.
+    BasicType.BIG_INT: "string",
+    BasicType.BIG_DEC: "string",
     BasicType.INSTANT: "timestamp",
 }
 
@@ -105,6 +106,12 @@ _EXACT: dict[BasicType, Callable[[Any], Any]] = {
     BasicType.FLOAT: float,
     BasicType.DOUBLE: float,
     BasicType.BOOLEAN: bool,
+}
+
+# Values that columns hold as texts, which have all their digits.
+_TEXTS: dict[BasicType, Callable[[str], Any]] = {
+    BasicType.BIG_INT: int,
+    BasicType.BIG_DEC: Decimal,
 }
 
 _BITS = {BasicType.BYTE: 8, BasicType.SHORT: 16, BasicType.INT: 32, BasicType.LONG: 64}
@@ -120,7 +127,8 @@ class BasicTypeInfo(TypeInformation):
 
     Integers are checked against the bits of their type; floating-point types take integers
     too; NumPy's scalars count as the numbers that they are; truth values are not numbers.
-    A CHAR is a string of one character, a BIG_INT an int of at most 38 digits.
+    A CHAR is a string of one character.  BIG_INT and BIG_DEC keep all their digits: columns hold
+    their texts.
     """
 
     basic_type: BasicType
@@ -147,10 +155,11 @@ class BasicTypeInfo(TypeInformation):
         elif kind is BasicType.BIG_INT:
             if _is_bool(value) or not isinstance(value, Integral):
                 return wrong(value, "an int")
-            if abs(int(value)) >= 10**38:
-                return f"{value} has more than the 38 digits of Spark's decimals"
         elif kind is BasicType.BIG_DEC:
-            return _check_decimal(value, 38, 18)
+            if not isinstance(value, Decimal):
+                return wrong(value, "a decimal.Decimal")
+            if not value.is_finite():
+                return f"{value} is not a finite decimal"
         elif _is_bool(value) or not isinstance(value, Real):
             return wrong(value, "a float")
         return None
@@ -159,23 +168,34 @@ class BasicTypeInfo(TypeInformation):
         return _DDL[self.basic_type]
 
     def need_conversion(self) -> bool:
-        return self.basic_type is BasicType.BIG_INT
+        return self.basic_type in _TEXTS
 
     def to_internal_type(self, obj: Any) -> Any:
         if obj is None:
             return None
-        if self.basic_type is BasicType.BIG_INT:
-            return Decimal(int(obj))
+        if self.basic_type in _TEXTS:
+            return _digits(obj, self)
         exact = _EXACT.get(self.basic_type, str)
         return obj if type(obj) is exact or isinstance(obj, Decimal) else exact(obj)
 
     def from_internal_type(self, obj: Any) -> Any:
-        if obj is not None and self.basic_type is BasicType.BIG_INT:
-            return int(obj)
-        return obj
+        read = _TEXTS.get(self.basic_type)
+        return obj if obj is None or read is None else read(obj)
 
     def __repr__(self) -> str:
         return self.basic_type.value
+
+
+def _digits(value: Any, type_: BasicTypeInfo) -> str:
+    """The text of a BIG_INT or BIG_DEC; a float is the decimal that it prints as."""
+    if type_.basic_type is BasicType.BIG_DEC and isinstance(value, Real) and not _is_bool(value):
+        value = (
+            Decimal(repr(float(value))) if not isinstance(value, Integral) else Decimal(int(value))
+        )
+    error = type_.check(value)
+    if error is not None:
+        raise IllegalArgumentError(error)
+    return str(value)
 
 
 def _check_decimal(value: Any, precision: int, scale: int) -> str | None:

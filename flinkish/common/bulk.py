@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from flinkish.common._composite_types import _ElementsTypeInfo
 from flinkish.common.data_types import RowType
+from flinkish.common.ddl import in_sql
 from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
 from flinkish.common.names import in_backticks
 from flinkish.common.typeinfo import (
@@ -178,7 +179,12 @@ def alike(given: TypeInformation, wanted: TypeInformation) -> bool:
             and given.to_ddl() != "binary"
             and alike(given.elem_type, wanted.elem_type)
         )
-    return _DECIMAL.sub("decimal", given.to_ddl()) == _DECIMAL.sub("decimal", wanted.to_ddl())
+    return _ddl(given) == _ddl(wanted)
+
+
+def _ddl(type_: TypeInformation) -> str:
+    """The column of a value, without the digits of decimals."""
+    return _DECIMAL.sub("decimal", in_sql(type_).to_ddl())
 
 
 def _parts(kind: TypeInformation) -> Sequence[TypeInformation]:

@@ -135,8 +135,7 @@ class DataTypes:
                 f"a decimal has 1 to {_MOST_DIGITS} digits and at most all of them after the "
                 f"point, not ({precision}, {scale})"
             )
-        kind = Types.BIG_DEC() if (precision, scale) == (38, 18) else None
-        info = kind or DecimalTypeInfo(precision, scale)
+        info = DecimalTypeInfo(precision, scale)
         return NumericType(f"DECIMAL({precision}, {scale})", info, nullable)
 
     @staticmethod

@@ -21,6 +21,7 @@ from flinkish.common._basic_types import (
 from flinkish.common._composite_types import (
     ListTypeInfo,
     MapTypeInfo,
+    ObjectArrayTypeInfo,
     PrimitiveArrayTypeInfo,
     RowTypeInfo,
     TupleTypeInfo,
@@ -28,7 +29,7 @@ from flinkish.common._composite_types import (
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
 from flinkish.common.names import did_you_mean, quote_name
 
-__all__ = ["schema_ddl", "type_from_ddl"]
+__all__ = ["in_sql", "schema_ddl", "type_from_ddl"]
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -125,8 +126,6 @@ class _Reader:
             if len(given) > 2:
                 raise self.error(f"{name} takes a precision and a scale, not {given}")
             precision, scale = (*given, 0)[:2] if given else (10, 0)
-            if (precision, scale) == (38, 18):
-                return BasicTypeInfo(BasicType.BIG_DEC)
             return DecimalTypeInfo(precision, scale)
         if name in _STRINGS or name == "time":
             self.numbers()
@@ -183,9 +182,9 @@ def type_from_ddl(ddl: str) -> TypeInformation:
     """The type that a DDL text names.
 
     A list of fields (``"id bigint, name string"``) is a row with these names; anything else is
-    one type (``"array<string>"``).  ``decimal(38,18)`` is ``Types.BIG_DEC()``, ``binary`` an
-    array of bytes.  IllegalArgumentError says where the text stops to make sense, and for types
-    without a Python value here, such as intervals and variants.
+    one type (``"array<string>"``).  ``binary`` is an array of bytes.  IllegalArgumentError says
+    where the text stops to make sense, and for types without a Python value here, such as intervals
+    and variants.
     """
     if not isinstance(ddl, str):
         raise ArgumentTypeError(f"a DDL text must be a str, not {ddl!r}")
@@ -211,3 +210,26 @@ def schema_ddl(type_info: TypeInformation, column: str = "value") -> str:
         names, types = [column], (type_info,)
     fields = zip(names, types, strict=True)
     return ", ".join(f"{quote_name(name)} {kind.to_ddl()}" for name, kind in fields)
+
+
+_IN_SQL: dict[TypeInformation, TypeInformation] = {
+    BasicTypeInfo(BasicType.BIG_DEC): DecimalTypeInfo(38, 18),
+    BasicTypeInfo(BasicType.BIG_INT): DecimalTypeInfo(38, 0),
+}
+
+
+def in_sql(type_: TypeInformation) -> TypeInformation:
+    """The type of a column of tables and files for such values.
+
+    BIG_DEC and BIG_INT, whose digits no column of numbers has room for, are the widest decimals
+    there, as in Flink's tables.
+    """
+    if isinstance(type_, RowTypeInfo):
+        return RowTypeInfo(map(in_sql, type_.field_types), type_.field_names)
+    if isinstance(type_, TupleTypeInfo):
+        return TupleTypeInfo(map(in_sql, type_.field_types))
+    if isinstance(type_, MapTypeInfo):
+        return MapTypeInfo(in_sql(type_.key_type_info), in_sql(type_.value_type_info))
+    if isinstance(type_, (ListTypeInfo, ObjectArrayTypeInfo)):
+        return type(type_)(in_sql(type_.elem_type))
+    return _IN_SQL.get(type_, type_)

@@ -13,6 +13,8 @@ from flinkish.common.errors import (
     UnsupportedOperationError,
 )
 from flinkish.common.pyflink_names import pyflink_names
+from flinkish.common.row_formats.decoder import RecordDecoder
+from flinkish.common.row_formats.texts import TextDecoder, charset_of
 from flinkish.common.typeinfo import TypeInformation, Types
 
 if not TYPE_CHECKING:
@@ -52,9 +54,16 @@ class ResultTypeQueryable(ABC):
 class DeserializationSchema(ResultTypeQueryable):
     """How bytes become elements."""
 
-    @abstractmethod
+    def decoder(self) -> RecordDecoder | None:
+        """The decoder that reads records in Python; None if `selections` read them in Spark."""
+        return None
+
     def selections(self, column: str) -> Sequence[Sequence[str]]:
-        """Lists of SQL expressions, selected one after the other, that read a column of bytes."""
+        """Lists of SQL expressions, selected one after the other, that read a column of bytes.
+
+        UnsupportedOperationError if `decoder` reads them.
+        """
+        raise UnsupportedOperationError(f"{type(self).__name__} reads records in Python")
 
 
 class SerializationSchema(ABC):
@@ -82,17 +91,15 @@ class SimpleStringSchema(DeserializationSchema, SerializationSchema):
     """Texts in a charset."""
 
     def __init__(self, charset: str = "UTF-8") -> None:
-        if not charset.replace("-", "").isalnum():
-            raise IllegalArgumentError(f"a charset is a name such as UTF-8, not {charset!r}")
-        self._charset = charset
+        self._charset = charset_of(charset)
 
     def get_produced_type(self) -> TypeInformation:
         """The type of texts."""
         return Types.STRING()
 
-    def selections(self, column: str) -> Sequence[Sequence[str]]:
-        """One column of text."""
-        return [[f"decode({column}, '{self._charset}') AS value"]]
+    def decoder(self) -> RecordDecoder:
+        """Texts; what is not of the charset becomes U+FFFD, and a tombstone fails the job."""
+        return TextDecoder(self._charset)
 
     def expression(self, columns: Sequence[str]) -> str:
         """The bytes of the one column.
@@ -115,8 +122,8 @@ class ByteArraySchema(DeserializationSchema, SerializationSchema):
         return Types.PRIMITIVE_ARRAY(Types.BYTE())
 
     def selections(self, column: str) -> Sequence[Sequence[str]]:
-        """One column of bytes."""
-        return [[f"{column} AS value"]]
+        """One column of bytes; tombstones are left out."""
+        return [[f"inline(filter(array(struct({column} AS value)), x -> x.value IS NOT NULL))"]]
 
     def expression(self, columns: Sequence[str]) -> str:
         """The one column.

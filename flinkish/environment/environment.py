@@ -17,12 +17,12 @@ from flinkish.common.errors import (
 )
 from flinkish.common.io import InputFormat
 from flinkish.common.jobs import JobClient, JobExecutionResult, JobID
-from flinkish.common.serialization import check_charset
-from flinkish.common.typeinfo import TypeInformation, Types
+from flinkish.common.typeinfo import TypeInformation
 from flinkish.common.watermark_strategy import WatermarkStrategy
 from flinkish.environment.collected import elements_of
 from flinkish.environment.configured import Configured
 from flinkish.environment.connectors.base import Source
+from flinkish.environment.connectors.files import StreamFormat
 from flinkish.environment.connectors.kafka_functions import FlinkKafkaConsumer
 from flinkish.environment.execution import Execution
 from flinkish.environment.nodes import Graph, Node
@@ -133,16 +133,24 @@ class StreamExecutionEnvironment(Configured):
     def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream:
         """The lines of a text file, or of all files of a directory; bounded.
 
-        UnsupportedOperationError for another charset than UTF-8.
+        What is not of the charset becomes U+FFFD.  IllegalArgumentError for a charset that Python
+        does not know.
         """
-        check_charset(charset_name)
+        reading = StreamFormat.text_line_format(charset_name).reading
 
         def source() -> Input:
-            from flinkish.spark.jobs.inputs import TextInput
+            from flinkish.spark.jobs.inputs import BoundedFormatInput
 
-            return TextInput((file_path,))
+            return BoundedFormatInput(
+                reading.format,
+                reading.options,
+                (),
+                reading.kind,
+                paths=(file_path,),
+                records=reading.records,
+            )
 
-        return self._source("Text", source, Types.STRING())
+        return self._source("Text", source, reading.kind)
 
     def create_input(
         self, input_format: InputFormat, type_info: TypeInformation | None = None

@@ -7,11 +7,13 @@ from numbers import Number
 from typing import Any
 
 import numpy as np
+from pyspark.sql import DataFrame
 from pyspark.sql import types as spark
 
 from flinkish.common._composite_types import _ElementsTypeInfo
 from flinkish.common.avro import GenericRecordAvroTypeInfo
 from flinkish.common.errors import IllegalArgumentError
+from flinkish.common.names import in_backticks
 from flinkish.common.row import Row, rows_of
 from flinkish.common.typeinfo import (
     BasicType,
@@ -29,7 +31,7 @@ from flinkish.common.typeinfo import (
     TypeInformation,
 )
 
-__all__ = ["coerced", "converter", "row_schema", "spark_type"]
+__all__ = ["cast_columns", "coerced", "converter", "row_schema", "spark_type"]
 
 _BASIC: dict[BasicType, Callable[[], spark.DataType]] = {
     BasicType.STRING: spark.StringType,
@@ -41,8 +43,8 @@ _BASIC: dict[BasicType, Callable[[], spark.DataType]] = {
     BasicType.FLOAT: spark.FloatType,
     BasicType.DOUBLE: spark.DoubleType,
     BasicType.CHAR: spark.StringType,
-    BasicType.BIG_INT: lambda: spark.DecimalType(38, 0),
-    BasicType.BIG_DEC: lambda: spark.DecimalType(38, 18),
+    BasicType.BIG_INT: spark.StringType,
+    BasicType.BIG_DEC: spark.StringType,
     BasicType.INSTANT: spark.TimestampType,
 }
 
@@ -93,8 +95,32 @@ def row_schema(type_info: TypeInformation) -> spark.StructType:
         names = [f"f{index}" for index in range(len(type_info.field_types))]
     else:
         return spark.StructType([spark.StructField("value", spark_type(type_info))])
-    fields = zip(names, type_info.field_types, strict=True)
+    fields = zip(_apart(names), type_info.field_types, strict=True)
     return spark.StructType([spark.StructField(name, spark_type(kind)) for name, kind in fields])
+
+
+def _apart(names: list[str]) -> list[str]:
+    """Names of columns for fields: a second ``ID``, which Spark takes for ``id``, is ID_2."""
+    seen: set[str] = set()
+    columns = []
+    for place, name in enumerate(names, 1):
+        column = name
+        while column.lower() in seen:
+            column += f"_{place}"
+        seen.add(column.lower())
+        columns.append(column)
+    return columns
+
+
+def cast_columns(frame: DataFrame, schema: spark.StructType) -> DataFrame:
+    """The same columns, by their places, in other types for the same values."""
+    columns = []
+    for name, field, wanted in zip(frame.columns, frame.schema, schema, strict=True):
+        column = in_backticks(name)
+        type_ = wanted.dataType.simpleString()
+        cast = column if field.dataType.simpleString() == type_ else f"cast({column} AS {type_})"
+        columns.append(f"{cast} AS {column}")
+    return frame.selectExpr(*columns)
 
 
 def converter(type_info: TypeInformation) -> Callable[[Any], Any] | None:

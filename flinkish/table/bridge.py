@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from flinkish.common.ddl import in_sql
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
 from flinkish.common.names import in_backticks
 from flinkish.common.typeinfo import (
@@ -87,10 +88,12 @@ def _columns(
             "output_type=Types.ROW_NAMED(['id'], [Types.LONG()])"
         )
     if isinstance(kind, RowTypeInfo):
-        return list(kind.get_field_names()), list(kind.field_types)
+        return list(kind.get_field_names()), [in_sql(one) for one in kind.field_types]
     if isinstance(kind, TupleTypeInfo):
-        return [f"f{at}" for at in range(len(kind.field_types))], list(kind.field_types)
-    return [scalar], [kind]
+        return [f"f{at}" for at in range(len(kind.field_types))], [
+            in_sql(one) for one in kind.field_types
+        ]
+    return [scalar], [in_sql(kind)]
 
 
 def _by_schema(planner: Planner, table: Table, schema: Schema) -> Table:

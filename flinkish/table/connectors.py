@@ -9,12 +9,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from flinkish.common.errors import IllegalArgumentError, UnsupportedOperationError
-from flinkish.common.names import did_you_mean
+from flinkish.common.row_formats.decoder import RecordDecoder, Records
 from flinkish.common.typeinfo import RowTypeInfo
 from flinkish.environment.connectors.formats import (
-    CsvRowDeserializationSchema,
     CsvRowSerializationSchema,
-    JsonRowDeserializationSchema,
     JsonRowSerializationSchema,
 )
 from flinkish.environment.connectors.kafka import (
@@ -27,6 +25,8 @@ from flinkish.environment.connectors.kafka_sinks import KafkaRecordSerialization
 from flinkish.environment.nodes import Act
 from flinkish.environment.sinks import print_sink
 from flinkish.table.datagen import generated
+from flinkish.table.formats import TableRows, row_decoder
+from flinkish.table.options import Options
 
 if TYPE_CHECKING:
     from flinkish.spark.jobs.inputs import Input
@@ -45,57 +45,6 @@ _FILES: dict[str, dict[str, str]] = {
     "parquet": {},
     "orc": {},
 }
-
-
-class Options:
-    """The options of a table, each of which is to be understood."""
-
-    def __init__(self, table: str, given: Mapping[str, str]) -> None:
-        self.table = table
-        self._given = dict(given)
-        self._left = dict(given)
-        self._known: set[str] = set()
-
-    def take(self, key: str, default: str | None = None) -> str | None:
-        """The value of an option."""
-        self._known.add(key)
-        self._left.pop(key, None)
-        return self._given.get(key, default)
-
-    def need(self, key: str) -> str:
-        """The value of an option; IllegalArgumentError if it was not given."""
-        value = self.take(key)
-        if value is None:
-            raise IllegalArgumentError(
-                f"the table {self.table} needs the option '{key}' in WITH (...); it has "
-                f"{', '.join(self._given)}"
-            )
-        return value
-
-    def flag(self, key: str) -> bool:
-        """Whether an option is true; IllegalArgumentError for other than true and false."""
-        value = self.take(key, "false")
-        if str(value).lower() not in ("true", "false"):
-            raise IllegalArgumentError(
-                f"the option '{key}' of the table {self.table} is true or false, not {value!r}"
-            )
-        return str(value).lower() == "true"
-
-    def beginning(self, prefix: str) -> dict[str, str]:
-        """The options whose names begin so, without that."""
-        found = {key: one for key, one in self._left.items() if key.startswith(prefix)}
-        for key in found:
-            del self._left[key]
-        return {key.removeprefix(prefix): one for key, one in found.items()}
-
-    def done(self) -> None:
-        """UnsupportedOperationError for options that nothing asked for."""
-        for key in self._left:
-            raise UnsupportedOperationError(
-                f"the table {self.table} has the option '{key}', for which Spark has nothing that "
-                f"is the same; there are {', '.join(sorted(self._known))}"
-                f"{did_you_mean(key, self._known)}"
-            )
 
 
 class Connector(ABC):
@@ -179,9 +128,12 @@ class _Files(Connector):
             )
         self._options = dict(_FILES[self._format])
         self._monitored = options.take("source.monitor-interval") is not None
-        if self._format in ("csv", "json") and options.flag(f"{self._format}.ignore-parse-errors"):
-            self._options["mode"] = "DROPMALFORMED"
+        self._decoder = None
+        if self._format == "json":
+            self._decoder = row_decoder("json", kind, options)
         if self._format == "csv":
+            if options.flag("csv.ignore-parse-errors"):
+                self._options["mode"] = "DROPMALFORMED"
             for key, ours in (("field-delimiter", "sep"), ("null-literal", "nullValue")):
                 if (value := options.take(f"csv.{key}")) is not None:
                     self._options[ours] = value
@@ -192,10 +144,22 @@ class _Files(Connector):
         def source() -> Input:
             from flinkish.spark.jobs.inputs import FilesInput, MonitoredFilesInput
 
+            if self._decoder is not None:
+                return self._lines(self._decoder)
             made = MonitoredFilesInput if self._monitored else FilesInput
             return made(self._format, self._path, self._options, self.kind)
 
         return source
+
+    def _lines(self, decoder: RecordDecoder) -> Input:
+        """The lines of the files, each a record."""
+        from flinkish.spark.jobs.inputs import BoundedFormatInput, FormatInput
+
+        made = FormatInput if self._monitored else BoundedFormatInput
+        options = {"recursiveFileLookup": "true", "lineSep": "\n"}
+        file = "_metadata.file_path AS file"
+        records = Records(decoder, "cast(value AS binary)", [file])
+        return made("text", options, (), self.kind, paths=(self._path,), records=records)
 
     def act(self, tasks: Callable[[], int], *, overwrite: bool) -> Act:
         """Write files; exactly once, as `FileSink` does."""
@@ -229,7 +193,7 @@ class _Kafka(Connector):
             raise UnsupportedOperationError(
                 f"the format {self._format!r} of the table {options.table}: there are json and csv"
             )
-        self._ignores = options.flag(f"{self._format}.ignore-parse-errors")
+        self._reader = TableRows(row_decoder(self._format, kind, options))
         reset = (options.take("properties.auto.offset.reset") or "none").upper()
         if reset not in KafkaOffsetResetStrategy.__members__:
             raise IllegalArgumentError(
@@ -258,14 +222,7 @@ class _Kafka(Connector):
         builder.set_starting_offsets(self._start)
         if self._end is not None:
             builder.set_bounded(self._end)
-        return builder.set_value_only_deserializer(self._reader()).build().input
-
-    def _reader(self) -> Any:
-        if self._format == "csv":
-            csv = CsvRowDeserializationSchema.Builder(self.kind).set_escape_character('"')
-            return csv.set_ignore_parse_errors(self._ignores).build()
-        json = JsonRowDeserializationSchema.builder().type_info(self.kind)
-        return (json.ignore_parse_errors() if self._ignores else json).build()
+        return builder.set_value_only_deserializer(self._reader).build().input
 
     def act(self, tasks: Callable[[], int], *, overwrite: bool) -> Act:
         """Write records, at least once."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flinkish.common.data_types import DataType, DataTypes, NumericType, RowField, RowType
+from flinkish.common.ddl import in_sql
 from flinkish.common.errors import IllegalArgumentError
 from flinkish.common.lazy import refused_names
 from flinkish.common.row import Row, RowKind
@@ -69,7 +70,7 @@ def data_type_of(kind: TypeInformation) -> DataType:
     if isinstance(kind, BasicTypeInfo):
         if kind.basic_type in (BasicType.BIG_INT, BasicType.BIG_DEC):
             scale = 18 if kind.basic_type is BasicType.BIG_DEC else 0
-            return NumericType(f"DECIMAL(38, {scale})", kind)
+            return NumericType(f"DECIMAL(38, {scale})", in_sql(kind))
         return replace(_BASIC[kind.basic_type](), kind=kind)
     if isinstance(kind, DecimalTypeInfo):
         return DataTypes.DECIMAL(kind.precision, kind.scale)

@@ -8,7 +8,7 @@ import pytest
 
 from flinkish.common.bulk import alike, kind_in_files, shifted
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
-from flinkish.common.typeinfo import Types
+from flinkish.common.typeinfo import DecimalTypeInfo, Types
 from flinkish.table import DataTypes
 from flinkish.table.types import DataType, RowField, RowType
 
@@ -34,7 +34,7 @@ def test_types_have_names_and_elements() -> None:
             Types.LONG(),
             Types.LIST(Types.STRING()),
             Types.SQL_TIMESTAMP(),
-            Types.MAP(Types.STRING(), Types.BIG_DEC()),
+            Types.MAP(Types.STRING(), DecimalTypeInfo(38, 18)),
         ],
     )
     assert isinstance(row, RowType)

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flinkish.common import Types
-from flinkish.common.ddl import schema_ddl, type_from_ddl
+from flinkish.common.ddl import in_sql, schema_ddl, type_from_ddl
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
 from flinkish.common.typeinfo import DecimalTypeInfo, TimestampTypeInfo, TypeInformation
 
@@ -34,7 +34,7 @@ BINARY = Types.PRIMITIVE_ARRAY(Types.BYTE())
         ("decimal", DecimalTypeInfo(10, 0)),
         ("dec(5)", DecimalTypeInfo(5, 0)),
         ("numeric( 5 , 2 )", DecimalTypeInfo(5, 2)),
-        ("decimal(38,18)", Types.BIG_DEC()),
+        ("decimal(38,18)", DecimalTypeInfo(38, 18)),
         ("array<array<int>>", Types.LIST(Types.LIST(Types.INT()))),
         ("map<string,array<date>>", Types.MAP(Types.STRING(), Types.LIST(Types.SQL_DATE()))),
         ("struct<>", Types.ROW_NAMED([], [])),
@@ -94,7 +94,7 @@ def test_figures_out_of_range() -> None:
 PLAIN = st.sampled_from(
     [
         *(Types.STRING(), Types.BYTE(), Types.BOOLEAN(), Types.SHORT(), Types.INT(), Types.LONG()),
-        *(Types.FLOAT(), Types.DOUBLE(), Types.BIG_DEC(), DecimalTypeInfo(7, 3), BINARY),
+        *(Types.FLOAT(), Types.DOUBLE(), DecimalTypeInfo(38, 18), DecimalTypeInfo(7, 3), BINARY),
         *(Types.SQL_DATE(), Types.SQL_TIME(), Types.SQL_TIMESTAMP(), TimestampTypeInfo(True)),
     ]
 )
@@ -128,3 +128,21 @@ def test_schemas() -> None:
     assert schema_ddl(Types.TUPLE([Types.INT(), Types.STRING()])) == "f0 int, f1 string"
     assert schema_ddl(Types.LONG()) == "value bigint"
     assert schema_ddl(Types.PICKLED_BYTE_ARRAY(), "pickle") == "pickle binary"
+
+
+def test_digits_in_sql() -> None:
+    """No column of numbers has room for all digits of Java's, so tables take the widest."""
+    kind = Types.ROW_NAMED(
+        ["d", "l", "m", "t", "s"],
+        [
+            Types.BIG_DEC(),
+            Types.LIST(Types.BIG_INT()),
+            Types.MAP(Types.STRING(), Types.BIG_DEC()),
+            Types.TUPLE([Types.BIG_DEC()]),
+            Types.STRING(),
+        ],
+    )
+    assert in_sql(kind).to_ddl() == (
+        "struct<d:decimal(38,18),l:array<decimal(38,0)>,m:map<string,decimal(38,18)>,"
+        "t:struct<f0:decimal(38,18)>,s:string>"
+    )

@@ -35,8 +35,8 @@ TYPES: list[tuple[TypeInformation, str, list[Any], list[Any]]] = [
     (Types.FLOAT(), "float", [1.5, 0, float("nan"), numpy.float32(1)], [True, "1.5"]),
     (Types.DOUBLE(), "double", [1.5, -3, numpy.int32(1)], [Decimal("1.5"), 1j]),
     (Types.CHAR(), "string", ["a", "é"], ["", "ab", 97]),
-    (Types.BIG_INT(), "decimal(38,0)", [10**38 - 1, -5], [10**38, 1.0, False]),
-    (Types.BIG_DEC(), "decimal(38,18)", [Decimal("1.5"), Decimal(0)], [1, Decimal("NaN")]),
+    (Types.BIG_INT(), "string", [10**40, -5], [1.0, False]),
+    (Types.BIG_DEC(), "string", [Decimal("1.5"), Decimal("1e-40")], [1, Decimal("NaN")]),
     (DecimalTypeInfo(4, 2), "decimal(4,2)", [Decimal("99.99")], [Decimal("100"), Decimal("1.234")]),
     (Types.INSTANT(), "timestamp", [Instant(1, 2)], [NOON, 5]),
     (Types.SQL_DATE(), "date", [NOON.date()], [NOON, "2024-05-01"]),
@@ -128,10 +128,12 @@ def test_the_text_of_an_error_leads_to_the_fault() -> None:
 @pytest.mark.parametrize(
     ("kind", "value", "column"),
     [
-        (Types.BIG_INT(), 5, Decimal(5)),
+        (Types.BIG_INT(), 5, "5"),
+        (Types.BIG_DEC(), Decimal("3"), "3"),
+        (Types.BIG_DEC(), Decimal("0.1234567890123456789012345"), "0.1234567890123456789012345"),
         (Types.PRIMITIVE_ARRAY(Types.BYTE()), b"\xff", b"\xff"),
-        (Types.LIST(Types.BIG_INT()), [1, None], [Decimal(1), None]),
-        (Types.MAP(Types.BIG_INT(), Types.INT()), {1: 2}, {Decimal(1): 2}),
+        (Types.LIST(Types.BIG_INT()), [1, None], ["1", None]),
+        (Types.MAP(Types.BIG_INT(), Types.INT()), {1: 2}, {"1": 2}),
         (PAIR, Row(id=1, name="a"), (1, "a")),
         (Types.TUPLE([PAIR, Types.INT()]), (Row(id=1, name="a"), 2), ((1, "a"), 2)),
         (Types.ROW([Types.INT()]), Row(1), (1,)),
@@ -156,7 +158,7 @@ def test_there_and_back(kind: TypeInformation, value: Any, column: Any) -> None:
 
 
 def test_most_values_are_what_columns_hold() -> None:
-    for kind in (Types.LONG(), Types.SQL_TIMESTAMP(), Types.BIG_DEC()):
+    for kind in (Types.LONG(), Types.SQL_TIMESTAMP(), DecimalTypeInfo(38, 18)):
         assert not kind.need_conversion()
         assert not Types.LIST(kind).need_conversion()
         assert not Types.MAP(Types.STRING(), kind).need_conversion()
@@ -173,7 +175,7 @@ def test_most_values_are_what_columns_hold() -> None:
         (Types.FLOAT(), numpy.float32(1.5), 1.5),
         (Types.BOOLEAN(), numpy.bool_(True), True),
         (Types.STRING(), numpy.str_("a"), "a"),
-        (Types.BIG_DEC(), Decimal("1.5"), Decimal("1.5")),
+        (DecimalTypeInfo(38, 18), Decimal("1.5"), Decimal("1.5")),
         (Types.LIST(Types.INT()), numpy.arange(2), [0, 1]),
     ],
     ids=repr,
@@ -185,6 +187,29 @@ def test_loose_values_become_plain(kind: TypeInformation, loose: Any, plain: Any
     assert type(found) is type(plain)
     if isinstance(found, list):
         assert {type(item) for item in found} == {int}
+
+
+@pytest.mark.parametrize(
+    ("given", "text"), [(2, "2"), (numpy.float64(1.5), "1.5"), (Decimal("1E+3"), "1E+3")]
+)
+def test_a_decimal_of_another_number(given: Any, text: str) -> None:
+    assert Types.BIG_DEC().to_internal_type(given) == text
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        (Types.BIG_DEC(), "1.5"),
+        (Types.BIG_DEC(), float("nan")),
+        (Types.BIG_DEC(), True),
+        (Types.BIG_INT(), 1.0),
+        (Types.BIG_INT(), "1"),
+    ],
+    ids=repr,
+)
+def test_what_is_not_such_a_number(kind: TypeInformation, given: Any) -> None:
+    with pytest.raises(IllegalArgumentError, match="is not a"):
+        kind.to_internal_type(given)
 
 
 def test_an_instant_comes_back_from_local_time_too() -> None:

@@ -13,7 +13,7 @@ from flinkish.common.errors import (
     UnsupportedOperationError,
 )
 from flinkish.common.kafka_offsets import KafkaPosition
-from flinkish.common.typeinfo import RowTypeInfo
+from flinkish.common.typeinfo import DecimalTypeInfo, RowTypeInfo
 from flinkish.datastream import StreamExecutionEnvironment
 from flinkish.table import (
     DataTypes,
@@ -160,7 +160,7 @@ def test_columns_that_are_assigned() -> None:
     assert assigned("t", ROW, given) == "CAST(`x` AS int) AS `n`, CAST(`y` AS string) AS `w`"
     one = RowTypeInfo([Types.STRING()], ["y"])
     assert assigned("t", ROW, one, ["w"]) == "CAST(NULL AS int) AS `n`, CAST(`y` AS string) AS `w`"
-    decimals = RowTypeInfo([Types.BIG_DEC()], ["d"])
+    decimals = RowTypeInfo([DecimalTypeInfo(38, 18)], ["d"])
     assert "decimal" in assigned("t", decimals, RowTypeInfo([Types.INT()], ["i"]))
     with pytest.raises(IllegalArgumentError, match=r"'n' of the table t is INT, .* 'd', DECIMAL"):
         assigned("t", RowTypeInfo([Types.INT()], ["n"]), decimals)

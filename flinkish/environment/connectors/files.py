@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from flinkish.common.durations import Duration
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
-from flinkish.common.serialization import check_charset
+from flinkish.common.row_formats.decoder import Records
+from flinkish.common.row_formats.texts import LinesDecoder, is_wide
 from flinkish.common.typeinfo import TypeInformation, Types
 from flinkish.environment.connectors.base import Source
 
@@ -34,7 +35,7 @@ class Reading:
     """How Spark reads files: its format, options and schema, and what is selected of the columns.
 
     ``selections`` are lists of SQL expressions, selected one after the other; ``kind`` is the type
-    of the elements that the last columns are.
+    of the elements that the last columns are.  ``records`` are decoded in Python instead.
     """
 
     format: str
@@ -42,6 +43,7 @@ class Reading:
     options: Mapping[str, str] = field(default_factory=dict)
     schema: str | None = None
     selections: Sequence[Sequence[str]] = ()
+    records: Records | None = None
 
 
 class StreamFormat:
@@ -52,9 +54,15 @@ class StreamFormat:
 
     @staticmethod
     def text_line_format(charset_name: str = "UTF-8") -> StreamFormat:
-        """Their lines; UnsupportedOperationError for another charset than UTF-8."""
-        check_charset(charset_name)
-        return StreamFormat(Reading("text", Types.STRING(), selections=[["value"]]))
+        """Their lines; what is not of the charset becomes U+FFFD, as in Flink.
+
+        IllegalArgumentError for a charset that Python does not know.  Files of UTF-16 and UTF-32
+        are read whole, others by lines and in parts.
+        """
+        decoder = LinesDecoder(charset_name)
+        options = {"wholetext": "true"} if is_wide(decoder.charset) else {"lineSep": "\n"}
+        records = Records(decoder, "cast(value AS binary)", ["_metadata.file_path AS file"])
+        return StreamFormat(Reading("text", Types.STRING(), options, records=records))
 
 
 class BulkFormat:
@@ -136,6 +144,7 @@ class FileSource(Source):
             reading.kind,
             paths=self._paths,
             schema=reading.schema,
+            records=reading.records,
         )
 
 

@@ -1,19 +1,26 @@
-"""Formats of rows in records: JSON and CSV, read and written by Spark's own functions."""
+"""Formats of rows in records: JSON and CSV, read by Flink's rules and written by Spark."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
 
-from flinkish.common.ddl import schema_ddl
 from flinkish.common.errors import (
     ArgumentTypeError,
     IllegalArgumentError,
     UnsupportedOperationError,
 )
 from flinkish.common.names import in_backticks
+from flinkish.common.row_formats.csv_cells import CsvDialect
+from flinkish.common.row_formats.csv_records import CsvRecordDecoder, CsvSettings
+from flinkish.common.row_formats.decoder import RecordDecoder
+from flinkish.common.row_formats.errors import RecordError
+from flinkish.common.row_formats.json_records import JsonRecordDecoder
 from flinkish.common.serialization import DeserializationSchema, SerializationSchema
-from flinkish.common.typeinfo import RowTypeInfo, TypeInformation, Types
-from flinkish.environment.connectors.csv_cells import CellReader, is_list, quotable, written_list
+from flinkish.common.typeinfo import ListTypeInfo, RowTypeInfo, TypeInformation
+from flinkish.environment.connectors.csv_cells import is_list, quotable, written_list
 
 __all__ = [
     "CsvRowDeserializationSchema",
@@ -22,85 +29,41 @@ __all__ = [
     "JsonRowSerializationSchema",
 ]
 
-_BAD = "__flinkish_bad"
-
 
 class _RowDeserializationSchema(DeserializationSchema):
-    """Rows of a declared type in texts."""
+    """Rows of a declared type in records."""
 
-    _function = ""
-    _comments = False
-
-    def __init__(self, kind: RowTypeInfo, options: dict[str, str], *, ignores_errors: bool) -> None:
-        self._kind = kind
-        self._options = options
-        self._ignores = ignores_errors
+    def __init__(self, decoder: RecordDecoder) -> None:
+        self._decoder = decoder
 
     def get_produced_type(self) -> TypeInformation:
         """The type of the rows."""
-        return self._kind
+        return self._decoder.produced
 
-    def selections(self, column: str) -> Sequence[Sequence[str]]:
-        """The fields; a record that cannot be read fails the job, or is left out if so asked."""
-        fields = schema_ddl(self._read_kind())
-        options = {**self._options, "mode": "FAILFAST"}
-        if self._ignores:
-            fields += f", {_BAD} string"
-            options |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _BAD}
-        given = ", ".join(f"'{name}', '{value}'" for name, value in options.items())
-        text = f"cast({column} AS string)"
-        comment = f"startswith({text}, '#')"
-        if self._comments:
-            text = f"if({comment}, NULL, {text})"
-        read = self._checked(text, f"{self._function}({text}, '{quotable(fields)}', map({given}))")
-        if self._ignores:
-            read = f"filter(array({read}), r -> r.{_BAD} IS NULL)"
-        else:
-            read = f"array({read})"
-        if self._comments:
-            read = f"filter({read}, r -> NOT coalesce({comment}, false))"
-        fields_of = zip(self._kind.get_field_names(), self._kind.field_types, strict=True)
-        names = [self._value(f"r.{in_backticks(name)}", name, kind) for name, kind in fields_of]
-        return [[f"inline(transform({read}, x -> struct(x AS r)))"], names]
-
-    def _read_kind(self) -> RowTypeInfo:
-        """The type of what Spark's function reads."""
-        return self._kind
-
-    def _checked(self, text: str, read: str) -> str:
-        """The expression that reads a text, with what is to be checked before."""
-        return read
-
-    def _value(self, field: str, name: str, kind: TypeInformation) -> str:
-        """A field of the elements out of one that was read."""
-        return field
+    def decoder(self) -> RecordDecoder:
+        """The format itself."""
+        return self._decoder
 
 
 class JsonRowDeserializationSchema(_RowDeserializationSchema):
-    """Rows as JSON objects; `builder` makes it."""
+    """Rows as JSON objects; `builder` makes it.
 
-    _function = "from_json"
-    _complete = False
-
-    def _checked(self, text: str, read: str) -> str:
-        if not self._complete:
-            return read
-        names = ", ".join(f"'{quotable(name)}'" for name in self._kind.get_field_names())
-        missing = f"array_except(array({names}), json_object_keys({text}))"
-        error = f"raise_error(concat('no ', array_join({missing}, ', '), ' in the JSON ', {text}))"
-        return f"if(cardinality({missing}) > 0, {error}, {read})"
+    Texts and numbers become values of the declared types as in Flink: ``"2"`` an int, 11.25 a
+    text.  A record that cannot be read fails the job; the error names the field and where the
+    record is from.
+    """
 
     class Builder:
         """The settings of the format."""
 
         def __init__(self) -> None:
-            self._kind: TypeInformation | None = None
+            self._type: TypeInformation | None = None
             self._ignores = False
             self._complete = False
 
         def type_info(self, type_info: TypeInformation) -> JsonRowDeserializationSchema.Builder:
             """Set the type of the rows, with names of fields."""
-            self._kind = type_info
+            self._type = type_info
             return self
 
         def json_schema(self, json_schema: str) -> JsonRowDeserializationSchema.Builder:
@@ -116,21 +79,28 @@ class JsonRowDeserializationSchema(_RowDeserializationSchema):
             return self
 
         def ignore_parse_errors(self) -> JsonRowDeserializationSchema.Builder:
-            """Leave out records that are no JSON of this type, instead of failing."""
+            """Give None for a field that cannot be read, and leave out records that are not JSON.
+
+            A record that is another JSON value than an object is left out, too.
+            """
             self._ignores = True
             return self
 
         def build(self) -> JsonRowDeserializationSchema:
-            """Make the format."""
+            """Make the format.
+
+            ArgumentTypeError for a type that JSON has no form for.
+            """
             if self._ignores and self._complete:
                 raise IllegalArgumentError(
                     "a record that lacks a field fails the job or is left out: take "
                     "fail_on_missing_field() or ignore_parse_errors()"
                 )
-            kind = _row_type(self._kind, "JsonRowDeserializationSchema")
-            made = JsonRowDeserializationSchema(kind, {}, ignores_errors=self._ignores)
-            made._complete = self._complete
-            return made
+            row_type = _readable_type(self._type, "JsonRowDeserializationSchema")
+            with _refused_types():
+                return JsonRowDeserializationSchema(
+                    JsonRecordDecoder(row_type, ignores=self._ignores, complete=self._complete)
+                )
 
     @staticmethod
     def builder() -> JsonRowDeserializationSchema.Builder:
@@ -139,55 +109,43 @@ class JsonRowDeserializationSchema(_RowDeserializationSchema):
 
 
 class CsvRowDeserializationSchema(_RowDeserializationSchema):
-    """Rows as lines of values; the constructor of its `Builder` takes their type."""
+    """Rows as lines of values; the constructor of its `Builder` takes their type.
 
-    _function = "from_csv"
-    _between = ";"
-
-    _null: str | None = None
-
-    def _read_kind(self) -> RowTypeInfo:
-        names = self._kind.get_field_names()
-        return RowTypeInfo([Types.STRING()] * len(names), names)
-
-    def _value(self, field: str, name: str, kind: TypeInformation) -> str:
-        reader = CellReader(self._null, "a record of CSV", lenient=self._ignores)
-        return f"{reader.value(field, name, kind, self._between)} AS {in_backticks(name)}"
+    A record is one line; quotes may hold line ends, and what comes after the line is not read.
+    """
 
     class Builder:
         """The settings of the format."""
 
         def __init__(self, type_info: TypeInformation) -> None:
-            self._kind = _row_type(type_info, "CsvRowDeserializationSchema")
-            self._options: dict[str, str] = {}
+            self._type = _readable_type(type_info, "CsvRowDeserializationSchema")
+            self._dialect = CsvDialect()
             self._between = ";"
             self._null: str | None = None
-            self._comments = False
             self._ignores = False
 
         def set_allow_comments(self, allow_comments: bool) -> CsvRowDeserializationSchema.Builder:
-            """Leave out records that begin with ``#``."""
-            self._comments = allow_comments
-            return self
+            """Pass over lines that begin with ``#``; a record of nothing else cannot be read."""
+            return self._set(comments=allow_comments)
 
         def set_array_element_delimiter(
             self, delimiter: str
         ) -> CsvRowDeserializationSchema.Builder:
-            """Set what is between elements of arrays, ";" by default."""
+            """Set what is between elements of arrays and of nested rows, ";" by default."""
             self._between = delimiter
             return self
 
         def set_field_delimiter(self, delimiter: str) -> CsvRowDeserializationSchema.Builder:
-            """Set what is between two values, "," by default."""
-            return self._set("sep", delimiter)
+            """Set what is between two values, "," by default; one character."""
+            return self._set(separator=_character(delimiter, "the field delimiter"))
 
         def set_quote_character(self, c: str) -> CsvRowDeserializationSchema.Builder:
-            """Set what is around values that have delimiters in them."""
-            return self._set("quote", c)
+            """Set what is around values that have delimiters in them; one character."""
+            return self._set(quote=_character(c, "the quote character"))
 
         def set_escape_character(self, c: str) -> CsvRowDeserializationSchema.Builder:
-            """Set what is before quotes within values."""
-            return self._set("escape", c)
+            """Set what is before a character that has no meaning of its own; one character."""
+            return self._set(escape=_character(c, "the escape character"))
 
         def set_null_literal(self, null_literal: str) -> CsvRowDeserializationSchema.Builder:
             """Set the text that stands for None."""
@@ -197,23 +155,57 @@ class CsvRowDeserializationSchema(_RowDeserializationSchema):
         def set_ignore_parse_errors(
             self, ignore_parse_errors: bool
         ) -> CsvRowDeserializationSchema.Builder:
-            """Give None for values that are not of their types, instead of failing, as in PyFlink.
+            """Give None for values that are not of their types, and for those that are missing.
 
-            A record with too few or too many values is left out.
+            A record with too many values, or with a quote that is not closed, is left out.
             """
             self._ignores = ignore_parse_errors
             return self
 
         def build(self) -> CsvRowDeserializationSchema:
-            """Make the format."""
-            options = _doubled_quotes(self._options)
-            made = CsvRowDeserializationSchema(self._kind, options, ignores_errors=self._ignores)
-            made._comments, made._between, made._null = self._comments, self._between, self._null
-            return made
+            """Make the format.
 
-        def _set(self, option: str, value: str) -> CsvRowDeserializationSchema.Builder:
-            self._options[option] = quotable(value)
+            ArgumentTypeError for a type that CSV has no form for.
+            """
+            for type_ in self._type.field_types:
+                if isinstance(type_, ListTypeInfo):
+                    raise ArgumentTypeError(
+                        f"Flink's CSV has no form for {type_}: declare "
+                        "Types.OBJECT_ARRAY(...), whose values are lists as well"
+                    )
+            settings = CsvSettings(self._dialect, self._between, self._null)
+            with _refused_types():
+                return CsvRowDeserializationSchema(
+                    CsvRecordDecoder(self._type, settings, ignores=self._ignores)
+                )
+
+        def _set(self, **settings: Any) -> CsvRowDeserializationSchema.Builder:
+            self._dialect = replace(self._dialect, **settings)
             return self
+
+
+@contextmanager
+def _refused_types() -> Iterator[None]:
+    """An error of a format's definition as that of an argument."""
+    try:
+        yield
+    except RecordError as error:
+        raise ArgumentTypeError(str(error)) from None
+
+
+def _readable_type(type_: TypeInformation | None, what: str) -> RowTypeInfo:
+    row_type = _row_type(type_, what)
+    if not row_type.field_types:
+        raise ArgumentTypeError(
+            f"{what} needs a row with a field, since Spark has no rows without columns"
+        )
+    return row_type
+
+
+def _character(char: str, what: str) -> str:
+    if len(char) != 1:
+        raise IllegalArgumentError(f"{what} is one character, not {char!r}")
+    return char
 
 
 class _RowSerializationSchema(SerializationSchema):

@@ -14,6 +14,7 @@ from flinkish.common.errors import (
     UnsupportedOperationError,
 )
 from flinkish.common.kafka_offsets import KafkaPosition, OffsetReset
+from flinkish.common.row_formats.decoder import Records
 from flinkish.common.serialization import DeserializationSchema
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.environment.connectors.base import Source
@@ -28,6 +29,9 @@ __all__ = [
     "KafkaSourceBuilder",
     "KafkaTopicPartition",
 ]
+
+# Where a record is from, for errors.
+_ORIGIN = ("topic", "partition", "offset")
 
 
 _SUBSCRIPTIONS = {
@@ -168,10 +172,12 @@ class KafkaSource(Source):
         options = self._options | self._start.options("starting")
         if self._end is not None:
             options |= self._end.options("ending")
+        decoder = self._schema.decoder()
         rows: dict[str, Any] = {
             "format": "kafka",
             "options": options,
-            "selections": self._schema.selections("value"),
+            "selections": [] if decoder is not None else self._schema.selections("value"),
+            "records": None if decoder is None else Records(decoder, "value", _ORIGIN),
             "kind": self._schema.get_produced_type(),
             "partition": "concat(topic, ' ', partition)",
             "time": "timestamp",

@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pyspark.sql import functions as F
 
 from flinkish.common.errors import UnsupportedOperationError
+from flinkish.common.row_formats.decoder import Records
 from flinkish.common.typeinfo import TypeInformation, Types
+from flinkish.spark.jobs.decoding import ORIGIN, RECORD, Decoding
 from flinkish.spark.keyed.plan import EVENT_TIME
+from flinkish.spark.mapped_frame import MappedFrame
+from flinkish.spark.schemas import session_time_zone
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,7 +33,6 @@ __all__ = [
     "MonitoredFilesInput",
     "NumbersInput",
     "RangeInput",
-    "TextInput",
 ]
 
 # The column that names the partition of a source, for its watermark alone.
@@ -66,6 +69,10 @@ class Input(ABC):
         """The input of a job that goes on from a checkpoint, which has the place of each source."""
         return self
 
+    def elements(self, frame: DataFrame) -> MappedFrame:
+        """The elements of rows that `frame` gave."""
+        return MappedFrame(frame)
+
 
 @dataclass(frozen=True)
 class CollectionInput(Input):
@@ -80,7 +87,6 @@ class CollectionInput(Input):
 
         from flinkish.spark.encoders import RowEncoder
         from flinkish.spark.internals import arrow_schema
-        from flinkish.spark.schemas import session_time_zone
         from flinkish.spark.streams.rows import Output
 
         output = Output.of(self.kind, "the type of the collection")
@@ -107,25 +113,13 @@ class NumbersInput(Input):
 
 
 @dataclass(frozen=True)
-class TextInput(Input):
-    """The lines of text files at paths: files or directories."""
-
-    paths: Sequence[str]
-    kind: TypeInformation | None = field(default_factory=Types.STRING)
-
-    def frame(self, spark: SparkSession) -> DataFrame:
-        """Lines, without their ends."""
-        reader = spark.read.format("text").options(**_NO_PATTERNS)
-        return reader.load(list(self.paths)).select("value")
-
-
-@dataclass(frozen=True)
 class FormatInput(Input):
     """Columns of one of Spark's streaming formats, of files at ``paths`` if it is one of files.
 
     ``selections`` are lists of expressions of SQL, which are selected one after the other.
     ``partition`` is the expression that names the partition of a row: each has a watermark.
-    ``time`` is that of the timestamp that a row has before a program says one.
+    ``time`` is that of the timestamp that a row has before a program says one.  ``records`` are
+    decoded in Python, and then nothing is selected of them in Spark.
     """
 
     bounded = False
@@ -137,6 +131,7 @@ class FormatInput(Input):
     schema: str | None = None
     partition: str | None = None
     time: str | None = None
+    records: Records | None = None
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """The rows that are read from now on."""
@@ -151,9 +146,21 @@ class FormatInput(Input):
         own = {PARTITION: self.partition, EVENT_TIME: self.time}
         kept = {name: F.expr(said) for name, said in own.items() if said is not None}
         frame = frame.withColumns(kept)
+        if self.records is not None:
+            origin = F.struct(*map(F.expr, self.records.origin)).alias(ORIGIN)
+            return frame.select(F.expr(self.records.value).alias(RECORD), origin, *kept)
         for expressions in self.selections:
             frame = frame.selectExpr(*expressions, *kept)
         return frame
+
+    def elements(self, frame: DataFrame) -> MappedFrame:
+        """The elements: what the decoder makes of records, or the rows as they are."""
+        if self.records is None:
+            return MappedFrame(frame)
+        kept = [name for name in frame.columns if name in OWN]
+        zone = session_time_zone(frame.sparkSession)
+        decoding = Decoding(self.records.decoder, frame.schema, kept, zone)
+        return MappedFrame(frame).map(decoding, decoding.made)
 
 
 @dataclass(frozen=True)

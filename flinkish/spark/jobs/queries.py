@@ -34,7 +34,7 @@ from flinkish.spark.mapped_frame import Batches, MappedFrame
 from flinkish.spark.session import context_of
 from flinkish.spark.streams.data_stream import DataStream
 from flinkish.spark.streams.rows import StreamRows
-from flinkish.spark.type_mapping import row_schema
+from flinkish.spark.type_mapping import cast_columns, row_schema
 
 __all__ = [
     "Analysis",
@@ -114,6 +114,7 @@ def table_of(frame: DataFrame, kind: TypeInformation, inputs: Sequence[DataStrea
     """
     ends = all(one._rows.ends and not one._rows.chained for one in inputs)
     first = inputs[0]._rows
+    frame = cast_columns(frame, row_schema(kind))
     columns = tuple(frame.columns)
     rows = StreamRows(
         MappedFrame(frame), columns, kind, ends=ends, within=first.within, job=first.job

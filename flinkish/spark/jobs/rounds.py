@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as F
 
+from flinkish.common.ddl import in_sql
 from flinkish.spark.chains.dealt import InTurn, ToAll
 from flinkish.spark.chains.steps import Step
 from flinkish.spark.elements import ElementReader
@@ -22,6 +23,7 @@ from flinkish.spark.schemas import session_time_zone
 from flinkish.spark.streams.chosen_keys import no_key
 from flinkish.spark.streams.data_stream import DataStream, ProcessedStream
 from flinkish.spark.streams.rows import UNDECLARED, StreamRows
+from flinkish.spark.type_mapping import cast_columns, row_schema
 
 __all__ = ["Round"]
 
@@ -58,22 +60,22 @@ class Round:
         files: PartFiles | None = None,
     ) -> Round:
         """A round over inputs and their DataFrames, whose operators share a scope."""
-        sources = [
-            DataStream._of(
-                StreamRows(
-                    MappedFrame(frame),
-                    tuple(name for name in frame.columns if name not in OWN),
-                    one.kind or UNDECLARED,
-                    event_time=EVENT_TIME if EVENT_TIME in frame.columns else None,
-                    ends=one.bounded,
-                    source_times=EVENT_TIME in frame.columns,
-                    partition=PARTITION if PARTITION in frame.columns else None,
-                    within=within,
-                    job=scope,
-                )
+        sources = []
+        for frame, source in frames:
+            mapped = source.elements(frame)
+            names = mapped.schema.names
+            rows = StreamRows(
+                mapped,
+                tuple(name for name in names if name not in OWN),
+                source.kind or UNDECLARED,
+                event_time=EVENT_TIME if EVENT_TIME in names else None,
+                ends=source.bounded,
+                source_times=EVENT_TIME in names,
+                partition=PARTITION if PARTITION in names else None,
+                within=within,
+                job=scope,
             )
-            for frame, one in frames
-        ]
+            sources.append(DataStream._of(rows))
         return Round(spark, sources, job, number, files)
 
     def of_sink(self, uid: str) -> Round:
@@ -141,10 +143,16 @@ class Round:
     def columns_of(self, stream: DataStream) -> DataFrame:
         """The elements of a stream as a DataFrame, one column for those that are single values.
 
-        UnsupportedOperationError for elements of no declared type.
+        BIG_DEC and BIG_INT are decimals in it.  UnsupportedOperationError for elements of no
+        declared type.
         """
-        stream._rows.check_columns()
-        return stream._rows.in_columns()
+        rows = stream._rows
+        rows.check_columns()
+        frame = rows.in_columns()
+        wanted = None if rows.kind is None else in_sql(rows.kind)
+        if wanted is None or wanted == rows.kind:
+            return frame
+        return cast_columns(frame, row_schema(wanted))
 
     def view(self, frame: DataFrame) -> str:
         """The name under which statements of SQL find a DataFrame while the round lasts."""

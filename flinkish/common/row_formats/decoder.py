@@ -1,0 +1,45 @@
+"""The face of every format of records: bytes in, elements out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from flinkish.common.typeinfo import TypeInformation
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["RecordDecoder", "Records"]
+
+
+class RecordDecoder(ABC):
+    """Makes elements of records.
+
+    Rows are tuples of their fields.  Threading: one thread at a time.
+    """
+
+    def __init__(self, produced: TypeInformation) -> None:
+        self.produced = produced
+
+    @abstractmethod
+    def decode(self, record: bytes | None) -> list[Any]:
+        """The elements of a record, which may be none; None is a tombstone of Kafka.
+
+        RecordError says why the record, or which field of it, cannot be read.
+        """
+
+    def decode_column(self, records: pa.Array) -> pa.Array | None:
+        """The elements of a column of records at once, where that gives the same; else None."""
+        return None
+
+
+@dataclass(frozen=True)
+class Records:
+    """The records of a source: their decoder, and as SQL their bytes and where they are from."""
+
+    decoder: RecordDecoder
+    value: str
+    origin: Sequence[str]

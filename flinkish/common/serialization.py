@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from flinkish.common.bulk import BulkWriterFactory, RowDataBulkWriterFactory
 from flinkish.common.errors import (
@@ -66,12 +66,22 @@ class DeserializationSchema(ResultTypeQueryable):
         raise UnsupportedOperationError(f"{type(self).__name__} reads records in Python")
 
 
-class SerializationSchema(ABC):
+class SerializationSchema:
     """How elements become bytes."""
 
-    @abstractmethod
+    def encoder(self, kind: TypeInformation | None) -> Callable[[Any], bytes] | None:
+        """The function that makes bytes of an element in Python; None if `expression` does it.
+
+        ArgumentTypeError for elements of another type than the format's.
+        """
+        return None
+
     def expression(self, columns: Sequence[str]) -> str:
-        """The SQL expression that makes bytes of the columns of an element."""
+        """The SQL expression that makes bytes of the columns of an element.
+
+        UnsupportedOperationError if `encoder` makes them.
+        """
+        raise UnsupportedOperationError(f"{type(self).__name__} writes records in Python")
 
 
 class Encoder:

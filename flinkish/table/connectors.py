@@ -11,10 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from flinkish.common.errors import IllegalArgumentError, UnsupportedOperationError
 from flinkish.common.row_formats.decoder import RecordDecoder, Records
 from flinkish.common.typeinfo import RowTypeInfo
-from flinkish.environment.connectors.formats import (
-    CsvRowSerializationSchema,
-    JsonRowSerializationSchema,
-)
 from flinkish.environment.connectors.kafka import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
@@ -25,7 +21,7 @@ from flinkish.environment.connectors.kafka_sinks import KafkaRecordSerialization
 from flinkish.environment.nodes import Act
 from flinkish.environment.sinks import print_sink
 from flinkish.table.datagen import generated
-from flinkish.table.formats import TableRows, row_decoder
+from flinkish.table.formats import SqlRecords, TableRows, row_decoder
 from flinkish.table.options import Options
 
 if TYPE_CHECKING:
@@ -228,11 +224,9 @@ class _Kafka(Connector):
         """Write records, at least once."""
         if overwrite:
             raise UnsupportedOperationError("INSERT OVERWRITE: a topic keeps what it has")
-        value: Any
-        if self._format == "csv":
-            value = CsvRowSerializationSchema(self.kind, {"sep": ",", "escape": '"', **_TIMES})
-        else:
-            value = JsonRowSerializationSchema(self.kind, {"ignoreNullFields": "false", **_TIMES})
+        csv, json = {"sep": ",", "escape": '"'}, {"ignoreNullFields": "false"}
+        options = _TIMES | (csv if self._format == "csv" else json)
+        value = SqlRecords(self._format, self.kind, options)
         records = KafkaRecordSerializationSchema.builder().set_topic(self._topic)
         sink = KafkaSink.builder().set_bootstrap_servers(self._servers)
         sink.set_record_serializer(records.set_value_serialization_schema(value).build())

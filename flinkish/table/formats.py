@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from flinkish.common.errors import IllegalArgumentError, UnsupportedOperationError
+from flinkish.common.names import in_backticks
 from flinkish.common.row_formats.csv_cells import CsvDialect
 from flinkish.common.row_formats.csv_records import CsvSettings
 from flinkish.common.row_formats.decoder import RecordDecoder
 from flinkish.common.row_formats.errors import RecordError
 from flinkish.common.row_formats.table_rows import CsvTableDecoder, JsonTableDecoder
-from flinkish.common.serialization import DeserializationSchema
+from flinkish.common.serialization import DeserializationSchema, SerializationSchema
 from flinkish.common.typeinfo import RowTypeInfo, TypeInformation
+from flinkish.environment.connectors.csv_cells import is_list, written_list
 from flinkish.table.options import Options
 
-__all__ = ["TableRows", "row_decoder"]
+__all__ = ["SqlRecords", "TableRows", "row_decoder"]
 
 
 class TableRows(DeserializationSchema):
@@ -75,3 +79,26 @@ def _character(options: Options, key: str, default: str | None) -> str | None:
             f"the option '{key}' of the table {options.table} is one character, not {value!r}"
         )
     return value
+
+
+class SqlRecords(SerializationSchema):
+    """The rows of a table as records, by Spark's ``to_json`` or ``to_csv``."""
+
+    def __init__(self, format_: str, row_type: RowTypeInfo, options: Mapping[str, str]) -> None:
+        self._function = f"to_{format_}"
+        self._row_type = row_type
+        self._options = options
+
+    def expression(self, columns: Sequence[str]) -> str:
+        """The bytes of the columns, under the names that the table has for them."""
+        names = self._row_type.get_field_names()
+        fields = ", ".join(
+            f"{self._cell(in_backticks(column), type_)} AS {in_backticks(name)}"
+            for column, name, type_ in zip(columns, names, self._row_type.field_types, strict=True)
+        )
+        given = ", ".join(f"'{name}', '{value}'" for name, value in self._options.items())
+        return f"cast({self._function}(struct({fields}), map({given})) AS binary)"
+
+    def _cell(self, column: str, type_: TypeInformation) -> str:
+        is_lists = self._function == "to_csv" and is_list(type_)
+        return written_list(column, ";") if is_lists else column

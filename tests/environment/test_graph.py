@@ -164,7 +164,7 @@ REFUSED: list[tuple[str, Callable[[Any], Any]]] = [
     ("SimpleStringSchema writes texts", lambda env: SimpleStringSchema().expression(["a", "b"])),
     (
         "declare the same type for both",
-        lambda env: CsvRowSerializationSchema.Builder(ROW).build().expression(["a", "b"]),
+        lambda env: CsvRowSerializationSchema.Builder(ROW).build().encoder(PAIR),
     ),
 ]
 LINES = StreamFormat.text_line_format()

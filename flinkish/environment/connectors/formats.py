@@ -1,8 +1,8 @@
-"""Formats of rows in records: JSON and CSV, read by Flink's rules and written by Spark."""
+"""Formats of rows in records: JSON and CSV, by Flink's rules."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -12,15 +12,14 @@ from flinkish.common.errors import (
     IllegalArgumentError,
     UnsupportedOperationError,
 )
-from flinkish.common.names import in_backticks
 from flinkish.common.row_formats.csv_cells import CsvDialect
 from flinkish.common.row_formats.csv_records import CsvRecordDecoder, CsvSettings
 from flinkish.common.row_formats.decoder import RecordDecoder
+from flinkish.common.row_formats.encoder import CsvEncoder, JsonEncoder
 from flinkish.common.row_formats.errors import RecordError
 from flinkish.common.row_formats.json_records import JsonRecordDecoder
 from flinkish.common.serialization import DeserializationSchema, SerializationSchema
-from flinkish.common.typeinfo import ListTypeInfo, RowTypeInfo, TypeInformation
-from flinkish.environment.connectors.csv_cells import is_list, quotable, written_list
+from flinkish.common.typeinfo import ListTypeInfo, RowTypeInfo, TupleTypeInfo, TypeInformation
 
 __all__ = [
     "CsvRowDeserializationSchema",
@@ -209,58 +208,43 @@ def _character(char: str, what: str) -> str:
 
 
 class _RowSerializationSchema(SerializationSchema):
-    """Rows as texts; ``_end`` comes after each."""
+    """Rows of a declared type as records."""
 
-    _function = ""
-    _end = ""
+    def __init__(self, row_type: RowTypeInfo, encode: Callable[[Any], bytes]) -> None:
+        self._row_type = row_type
+        self._encode = encode
 
-    def __init__(self, kind: RowTypeInfo, options: dict[str, str]) -> None:
-        self._kind = kind
-        self._options = options
-
-    def expression(self, columns: Sequence[str]) -> str:
-        """The bytes of the columns, under the names that the type has for them."""
-        names = self._kind.get_field_names()
-        if len(names) != len(columns):
+    def encoder(self, kind: TypeInformation | None) -> Callable[[Any], bytes]:
+        """The format itself; ArgumentTypeError for elements that are not rows of as many fields."""
+        fields = kind.field_types if isinstance(kind, (RowTypeInfo, TupleTypeInfo)) else None
+        if fields is None or len(fields) != len(self._row_type.field_types):
+            found = "no declared type" if kind is None else f"the type {kind}"
             raise ArgumentTypeError(
-                f"the format has the fields {', '.join(names)}, and the elements have "
-                f"{', '.join(columns)}: declare the same type for both"
+                f"the format has the fields {', '.join(self._row_type.get_field_names())}, and the "
+                f"elements have {found}: declare the same type for both"
             )
-        fields = ", ".join(
-            f"{self._cell(in_backticks(column), kind)} AS {in_backticks(name)}"
-            for column, name, kind in zip(columns, names, self._kind.field_types, strict=True)
-        )
-        given = ", ".join(f"'{name}', '{value}'" for name, value in self._options.items())
-        text = f"{self._function}(struct({fields}), map({given}))"
-        if self._end:
-            text = f"concat({text}, '{self._end}')"
-        return f"cast({text} AS binary)"
-
-    def _cell(self, column: str, kind: TypeInformation) -> str:
-        """A field that Spark's function writes, of a column."""
-        return column
+        return self._encode
 
 
 class JsonRowSerializationSchema(_RowSerializationSchema):
-    """Rows as JSON objects; `builder` makes it."""
-
-    _function = "to_json"
+    """Rows as JSON objects, as Flink writes them; `builder` makes it."""
 
     class Builder:
         """The settings of the format."""
 
         def __init__(self) -> None:
-            self._kind: TypeInformation | None = None
+            self._type: TypeInformation | None = None
 
         def with_type_info(self, type_info: TypeInformation) -> JsonRowSerializationSchema.Builder:
             """Set the type of the rows, with names of fields."""
-            self._kind = type_info
+            self._type = type_info
             return self
 
         def build(self) -> JsonRowSerializationSchema:
-            """Make the format."""
-            kind = _row_type(self._kind, "JsonRowSerializationSchema")
-            return JsonRowSerializationSchema(kind, {"ignoreNullFields": "false"})
+            """Make the format; ArgumentTypeError for a type that JSON has no form for."""
+            row_type = _row_type(self._type, "JsonRowSerializationSchema")
+            with _refused_types():
+                return JsonRowSerializationSchema(row_type, JsonEncoder(row_type))
 
     @staticmethod
     def builder() -> JsonRowSerializationSchema.Builder:
@@ -269,74 +253,63 @@ class JsonRowSerializationSchema(_RowSerializationSchema):
 
 
 class CsvRowSerializationSchema(_RowSerializationSchema):
-    """Rows as lines of values; the constructor of its `Builder` takes their type."""
-
-    _function = "to_csv"
-    _between = ";"
-
-    def _cell(self, column: str, kind: TypeInformation) -> str:
-        return written_list(column, self._between) if is_list(kind) else column
+    """Rows as lines of values, as Flink writes them; its `Builder` takes their type."""
 
     class Builder:
         """The settings of the format."""
 
         def __init__(self, type_info: TypeInformation) -> None:
-            self._kind = _row_type(type_info, "CsvRowSerializationSchema")
-            self._options = {
-                "sep": ",",
-                "ignoreLeadingWhiteSpace": "false",
-                "ignoreTrailingWhiteSpace": "false",
-            }
+            self._type = _row_type(type_info, "CsvRowSerializationSchema")
+            self._dialect = CsvDialect()
             self._between = ";"
-            self._end = ""
+            self._null: str | None = None
+            self._end = "\n"
 
         def set_field_delimiter(self, c: str) -> CsvRowSerializationSchema.Builder:
-            """Set what is between two values, "," by default."""
-            return self._set("sep", c)
+            """Set what is between two values, "," by default; one character."""
+            return self._set(separator=_character(c, "the field delimiter"))
 
         def set_line_delimiter(self, delimiter: str) -> CsvRowSerializationSchema.Builder:
-            """Set the end of each record, nothing by default."""
-            self._end = quotable(delimiter)
+            r"""Set the end of each record: ``\n``, the default, ``\r``, both, or nothing."""
+            if delimiter not in ("\n", "\r", "\r\n", ""):
+                raise IllegalArgumentError(
+                    rf"a record of CSV ends with \n, \r, \r\n or nothing, not {delimiter!r}"
+                )
+            self._end = delimiter
             return self
 
         def set_array_element_delimiter(self, delimiter: str) -> CsvRowSerializationSchema.Builder:
-            """Set what is between elements of arrays, ";" by default."""
+            """Set what is between elements of arrays and of nested rows, ";" by default."""
             self._between = delimiter
             return self
 
         def disable_quote_character(self) -> CsvRowSerializationSchema.Builder:
-            """Refused: Spark puts quotes around values that have delimiters in them."""
-            raise UnsupportedOperationError(
-                "Spark's CSV needs quotes around values that have delimiters in them: leave "
-                "disable_quote_character() out, or map rows to texts and take SimpleStringSchema"
-            )
+            """Put nothing around values, whatever is in them."""
+            return self._set(quote=None)
 
         def set_quote_character(self, c: str) -> CsvRowSerializationSchema.Builder:
-            """Set what is around values that have delimiters in them."""
-            return self._set("quote", c)
+            """Set what is around values that have delimiters in them; one character."""
+            return self._set(quote=_character(c, "the quote character"))
 
         def set_escape_character(self, c: str) -> CsvRowSerializationSchema.Builder:
-            """Set what is before quotes within values; without it they are doubled."""
-            return self._set("escape", c)
+            """Set the character that is doubled within quotes, as these are; one character."""
+            return self._set(escape=_character(c, "the escape character"))
 
         def set_null_literal(self, s: str) -> CsvRowSerializationSchema.Builder:
             """Set the text that stands for None."""
-            return self._set("nullValue", s)
-
-        def build(self) -> CsvRowSerializationSchema:
-            """Make the format."""
-            made = CsvRowSerializationSchema(self._kind, _doubled_quotes(self._options))
-            made._between, made._end = self._between, self._end
-            return made
-
-        def _set(self, option: str, value: str) -> CsvRowSerializationSchema.Builder:
-            self._options[option] = quotable(value)
+            self._null = s
             return self
 
+        def build(self) -> CsvRowSerializationSchema:
+            """Make the format; ArgumentTypeError for a type that CSV has no form for."""
+            settings = CsvSettings(self._dialect, self._between, self._null)
+            with _refused_types():
+                encode = CsvEncoder(self._type, settings, self._end)
+            return CsvRowSerializationSchema(self._type, encode)
 
-def _doubled_quotes(options: dict[str, str]) -> dict[str, str]:
-    """Options of CSV in which quotes are doubled unless there is an escape, as in Flink."""
-    return {"escape": options.get("quote", '"'), **options}
+        def _set(self, **settings: Any) -> CsvRowSerializationSchema.Builder:
+            self._dialect = replace(self._dialect, **settings)
+            return self
 
 
 def _row_type(kind: TypeInformation | None, what: str) -> RowTypeInfo:

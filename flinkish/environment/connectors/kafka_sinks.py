@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 _TOPIC = "__flinkish_topic"
+_RECORD = "__flinkish_record_"  # and the part of the record that a function makes
 
 
 class KafkaTopicSelector(ABC):
@@ -129,21 +130,32 @@ class KafkaSink(Sink):
         """The function that writes the records of a round."""
         options, serializer = self._options, self._serializer
         topic = serializer.topic
-        if not isinstance(topic, str) and kind is None:
+        functions: dict[str, tuple[Callable[[Any], Any], TypeInformation]] = {}
+        if not isinstance(topic, str):
+            functions[_TOPIC] = (topic, Types.STRING())
+        parts = {"value": serializer.value, "key": serializer.key}
+        formats = {name: schema for name, schema in parts.items() if schema is not None}
+        for name, schema in formats.items():
+            encode = schema.encoder(kind)
+            if encode is not None:
+                functions[f"{_RECORD}{name}"] = (encode, Types.PRIMITIVE_ARRAY(Types.BYTE()))
+        if functions and kind is None:
             raise ArgumentTypeError(
                 "the elements have no declared type: give the operator before a KafkaSink with a "
                 "topic selector an output_type"
             )
 
+        columned = any(f"{_RECORD}{name}" not in functions for name in formats)
+
         def act(this: Any, stream: Any) -> None:
-            if isinstance(topic, str):
-                frame = this.columns_of(stream)
-            else:
-                frame = _with_topics(this, stream, topic, kind)
-            names = [name for name in frame.columns if name != _TOPIC]
-            columns = [f"{serializer.value.expression(names)} AS value"]
-            if serializer.key is not None:
-                columns.append(f"{serializer.key.expression(names)} AS key")
+            frame = _with_functions(this, stream, functions, kind if columned else None)
+            names = [name for name in frame.columns if name not in functions]
+            columns = [
+                f"{schema.expression(names)} AS {name}"
+                if f"{_RECORD}{name}" not in functions
+                else f"{_RECORD}{name} AS {name}"
+                for name, schema in formats.items()
+            ]
             if not isinstance(topic, str):
                 columns.append(f"{_TOPIC} AS topic")
             writer = frame.selectExpr(*columns).write.format("kafka").options(**options)
@@ -199,10 +211,29 @@ class KafkaSinkBuilder:
         return KafkaSink(self._options, self._serializer)
 
 
-def _with_topics(this: Any, stream: Any, select: Callable[[Any], str], kind: Any) -> Any:
-    """The columns of the elements, and that of their topics."""
-    pairs = stream.map(lambda value: (select(value), value), Types.TUPLE([Types.STRING(), kind]))
-    frame = this.columns_of(pairs)
-    topic, element = map(in_backticks, frame.columns)
-    is_row = isinstance(kind, (RowTypeInfo, TupleTypeInfo))
-    return frame.selectExpr(f"{topic} AS {_TOPIC}", f"{element}.*" if is_row else element)
+def _with_functions(
+    this: Any,
+    stream: Any,
+    functions: Mapping[str, tuple[Callable[[Any], Any], TypeInformation]],
+    kind: Any,
+) -> Any:
+    """The columns of functions of the elements, by their names, and those of elements of a type."""
+    if not functions:
+        return this.columns_of(stream)
+    calls = [function for function, _ in functions.values()]
+    types = [type_ for _, type_ in functions.values()]
+    if kind is not None:
+        calls.append(_same)
+        types.append(kind)
+    results = stream.map(lambda value: tuple([call(value) for call in calls]), Types.TUPLE(types))
+    frame = this.columns_of(results)
+    columns = list(map(in_backticks, frame.columns))
+    named = [f"{column} AS {name}" for column, name in zip(columns, functions)]  # noqa: B905
+    if kind is not None:
+        is_row = isinstance(kind, (RowTypeInfo, TupleTypeInfo))
+        named.append(f"{columns[-1]}.*" if is_row else columns[-1])
+    return frame.selectExpr(*named)
+
+
+def _same(value: Any) -> Any:
+    return value

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import pickle
+from datetime import datetime, time
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from flinkish.common import Types
+from flinkish.common import Row, Types
 from flinkish.common.durations import Instant
+from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
 from flinkish.common.row_formats.csv_cells import CsvDialect
 from flinkish.common.row_formats.csv_records import CsvRecordDecoder, CsvSettings
 from flinkish.common.row_formats.errors import RecordError
@@ -18,8 +20,11 @@ from flinkish.common.row_formats.json_records import JsonRecordDecoder
 from flinkish.common.row_formats.numbers import double_text, fitted, float_of, float_text
 from flinkish.common.row_formats.texts import decoded, lines_of
 from flinkish.common.typeinfo import TypeInformation
+from flinkish.datastream.formats.csv import CsvRowSerializationSchema
+from flinkish.datastream.formats.json import JsonRowSerializationSchema
 
 FAILS = object()
+HALF = datetime(2024, 7, 1, 12, 34, 56, 500_000)
 BYTES = Types.PRIMITIVE_ARRAY(Types.BYTE())
 INTS = Types.PRIMITIVE_ARRAY(Types.INT())
 
@@ -245,3 +250,76 @@ def test_decimals_of_tables() -> None:
     assert fitted(Decimal("1.235"), 4, 2) == Decimal("1.24")
     assert fitted(Decimal("99.995"), 4, 2) is None
     assert fitted(Decimal("0E+5"), 4, 2) == 0
+
+
+ROWS = Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.STRING()])
+
+
+def written(schema: Any, kind: TypeInformation, value: Any) -> str:
+    """The record that a serialization schema makes of a row of one field."""
+    row_type = Types.ROW_NAMED(["v"], [kind])
+    encode = pickle.loads(pickle.dumps(schema(row_type).encoder(row_type)))
+    return encode(Row(v=value)).decode()  # type: ignore[no-any-return]
+
+
+def as_json(kind: TypeInformation) -> Any:
+    return JsonRowSerializationSchema.builder().with_type_info(kind).build()
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "text"),
+    [
+        (Types.STRING(), '\x01\n"\\/é', '"\\u0001\\n\\"\\\\/é"'),
+        (Types.STRING(), "😀", r'"\uD83D\uDE00"'),
+        (Types.DOUBLE(), 1e7, "1.0E7"),
+        (Types.DOUBLE(), math.nan, '"NaN"'),
+        (Types.FLOAT(), 0.10000000149011612, "0.1"),
+        (Types.BIG_DEC(), Decimal("3.00"), "3.00"),
+        (Types.BIG_DEC(), Decimal("1E+3"), "1E+3"),
+        (Types.SQL_TIME(), time(12, 34, 56), '"12:34:56Z"'),
+        (Types.SQL_TIMESTAMP(), HALF, '"2024-07-01T12:34:56.5Z"'),
+        (Types.INSTANT(), Instant(1_719_792_000, 500_000_000), '"2024-07-01T00:00:00.500Z"'),
+        (BYTES, b"\x01\x02\x03", '"AQID"'),
+        (Types.MAP(Types.STRING(), Types.INT()), {"a": 1, "b": None}, '{"a":1,"b":null}'),
+        (Types.OBJECT_ARRAY(ROWS), [Row(a=1, b=None), None], '[{"a":1,"b":null},null]'),
+        (Types.BOOLEAN(), None, "null"),
+    ],
+)
+def test_json_of_values(kind: TypeInformation, value: Any, text: str) -> None:
+    assert written(as_json, kind, value) == f'{{"v":{text}}}'
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "text"),
+    [
+        *((Types.STRING(), value, value) for value in ("a", "a-b", "a;b", "é", "x" * 24, "")),
+        *((Types.STRING(), value, f'"{value}"') for value in ("a b", "a,b", "#a", "x" * 25, "\\")),
+        (Types.STRING(), 'a"b', '"a""b"'),
+        (Types.STRING(), None, ""),
+        (Types.DOUBLE(), 1e-5, "1.0E-5"),
+        (Types.BIG_DEC(), Decimal("3.00"), "3.00"),
+        (Types.SQL_TIMESTAMP(), datetime(2024, 7, 1, 12, 34), '"2024-07-01 12:34:00.0"'),
+        (Types.OBJECT_ARRAY(Types.STRING()), ["a", None, "b c", ""], '"a;;b c;"'),
+        (ROWS, Row(a=1, b="x"), "1;x"),
+        (BYTES, b"\x01\x02\x03", "AQID"),
+    ],
+)
+def test_csv_of_values(kind: TypeInformation, value: Any, text: str) -> None:
+    assert written(lambda row: CsvRowSerializationSchema.Builder(row).build(), kind, value) == (
+        f"{text}\n"
+    )
+
+
+def test_settings_of_csv() -> None:
+    builder = CsvRowSerializationSchema.Builder(Types.ROW(STRINGS)).set_field_delimiter("|")
+    builder.set_quote_character("'").set_escape_character("^").set_null_literal("-")
+    encode = builder.set_line_delimiter("").build().encoder(Types.ROW(STRINGS))
+    assert encode(("a'^b", None)) == b"'a''^^b'|-"
+    plain = builder.disable_quote_character().build().encoder(Types.ROW(STRINGS))
+    assert plain(("a|b", "c")) == b"a|b|c"
+    with pytest.raises(IllegalArgumentError, match="ends with"):
+        builder.set_line_delimiter("|")
+    with pytest.raises(ArgumentTypeError, match="the elements have the type Long: declare the"):
+        builder.build().encoder(Types.LONG())
+    with pytest.raises(ArgumentTypeError, match="CSV has no form for"):
+        CsvRowSerializationSchema.Builder(Types.ROW([Types.LIST(Types.INT())])).build()

@@ -23,10 +23,13 @@ from flinkish.common.serialization import (
 )
 from flinkish.datastream.formats.csv import (
     CsvRowDeserializationSchema,
-    CsvRowSerializationSchema,
 )
-from flinkish.datastream.formats.json import JsonRowDeserializationSchema
-from flinkish.spark.jobs.inputs import BoundedFormatInput
+from flinkish.datastream.formats.json import (
+    JsonRowDeserializationSchema,
+    JsonRowSerializationSchema,
+)
+from flinkish.environment.connectors.kafka_sinks import _with_functions
+from flinkish.spark.jobs.inputs import BoundedFormatInput, CollectionInput
 from flinkish.spark.jobs.rounds import Round
 from flinkish.spark.passes import JobScope
 
@@ -59,29 +62,6 @@ def written(spark: Any, schema: SerializationSchema, ddl: str, *rows: Any) -> li
     frame = spark.createDataFrame(list(rows), ddl)
     frame = frame.selectExpr(f"{schema.expression(frame.columns)} AS value")
     return [bytes(row.value) for row in frame.collect()]
-
-
-def test_lines_of_csv(spark: Any) -> None:
-    ddl = "id int, s string, l array<string>"
-    rows = [(1, 'a,"b"', ["x", None]), (2, " c ", []), (3, None, None)]
-    schema = CsvRowSerializationSchema.Builder(KIND).build()
-    assert written(spark, schema, ddl, *rows) == [b'1,"a,""b""",x;', b'2, c ,""', b"3,,"]
-    schema = (
-        CsvRowSerializationSchema.Builder(KIND)
-        .set_field_delimiter("|")
-        .set_array_element_delimiter("+")
-        .set_quote_character("'")
-        .set_escape_character("\\")
-        .set_null_literal("-")
-        .set_line_delimiter("\n")
-        .build()
-    )
-    assert written(spark, schema, ddl, (1, "a'|b", ["x", "y"]), (2, None, None)) == [
-        b"1|'a\\'|b'|x+y\n",
-        b"2|-|-\n",
-    ]
-    with pytest.raises(UnsupportedOperationError, match="take SimpleStringSchema"):
-        CsvRowSerializationSchema.Builder(KIND).disable_quote_character()
 
 
 def test_records_become_elements(spark: Any) -> None:
@@ -134,6 +114,21 @@ def test_a_record_that_cannot_be_read(spark: Any) -> None:
         elements(spark, schema, b'{"a":1}', b'{"a":"x"}')
     with pytest.raises(Exception, match="offset 0: the record has no value"):
         elements(spark, SimpleStringSchema(), None)
+
+
+def test_records_of_elements(spark: Any) -> None:
+    """As a sink of Kafka makes them: parts in Python, others of columns."""
+    kind = Types.ROW_NAMED(["d", "s"], [Types.BIG_DEC(), Types.STRING()])
+    given = CollectionInput([Row(d=Decimal("3"), s="a b"), Row(d=None, s="é")], kind)
+    this = Round.over([(given.frame(spark), given)], spark, None, JobScope(), "job")
+    encode = JsonRowSerializationSchema.builder().with_type_info(kind).build().encoder(kind)
+    functions = {"value": (encode, Types.PRIMITIVE_ARRAY(Types.BYTE()))}
+    frame = _with_functions(this, this.sources[0], functions, None)
+    assert frame.columns == ["value"]
+    records = [bytes(row.value) for row in frame.collect()]
+    assert records == [b'{"d":3,"s":"a b"}', '{"d":null,"s":"é"}'.encode()]
+    frame = _with_functions(this, this.sources[0], functions, kind)
+    assert [row.s for row in frame.collect()] == ["a b", "é"]
 
 
 def test_what_is_refused_at_build() -> None:

@@ -162,7 +162,7 @@ class KafkaTopics:
         }
         if group is not None:
             settings["group.id"] = group
-        settings["enable.auto.commit"] = "false"
+        settings |= {"enable.auto.commit": "false", "allow.auto.create.topics": "false"}
         for what in ("key", "value"):
             reader = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
             settings[f"{what}.deserializer"] = reader
@@ -192,7 +192,9 @@ class KafkaTopics:
         if "subscribePattern" in options:
             names = self._jvm.java.util.regex.Pattern.compile(options["subscribePattern"])
             known = self._consumer.listTopics().keySet()
-            topics = sorted(topic for topic in known if names.matcher(topic).matches())
+            internal = self._jvm.org.apache.kafka.common.internals.Topic.isInternal
+            fitting = (topic for topic in known if names.matcher(topic).matches())
+            topics = sorted(topic for topic in fitting if not internal(topic))
         parts = ((topic, self._consumer.partitionsFor(topic)) for topic in topics)
         return [(topic, part.partition()) for topic, found in parts for part in found or ()]
 
@@ -249,6 +251,8 @@ def has_ended(query: StreamingQuery) -> bool:
 
     Run on 4.3.0.
     """
+    if query.isActive:
+        return False
     return not query._jsq.streamingQuery().queryExecutionThread().isAlive()
 
 

@@ -341,6 +341,23 @@ def test_a_chain_without_end_in_pieces_is_refused() -> None:
         advance()
 
 
+def test_a_chain_on_processing_time_is_refused_too() -> None:
+    """A timer for now, again and again."""
+
+    def again(timestamp: int, context: Any) -> None:
+        service = context.timer_service()
+        service.register_processing_time_timer(service.current_processing_time())
+
+    harness = Harness(generator, again)
+    harness.timers.most_chained = 100
+    harness.rows(["key"])
+    harness.table.set_current_key("key")
+    harness.timers.register_processing_time_timer(0)
+    assert harness.process.advance_watermark(HIGHEST)
+    with pytest.raises(RuntimeError, match=r"registered 10001 timers after the end of the input"):
+        harness.process.advance_processing_time(1)
+
+
 def test_elements_after_the_end_of_time_are_not_taken_for_a_chain() -> None:
     def registers(value: int, context: Any) -> None:
         context.timer_service().register_event_time_timer(value)

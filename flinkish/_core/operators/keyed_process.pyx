@@ -236,7 +236,7 @@ cdef class KeyedProcess:
         cdef bint stopped = False
         cdef int polled
         self.enter()
-        self.timers.firing = timers == &self.table.table.event
+        self.timers.firing = True
         try:
             while not stopped:
                 self.table.check_open()

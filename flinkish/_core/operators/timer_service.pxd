@@ -8,7 +8,7 @@ cdef class KeyedTimerService:
     cdef str refusal                    # why processing timers cannot be registered, or None
     cdef str event_refusal              # the same of event-time timers
     cdef public bint quiesces           # at the end of time timers are ignored: Flink's batch mode
-    cdef bint firing                    # `on_timer` is called for timers on event time
+    cdef bint firing                    # `on_timer` is called
     cdef long long chained              # timers that `on_timer` registered at the end of time
     cdef public long long most_chained  # more of them have no end
     cdef readonly long long ignored
@@ -20,5 +20,5 @@ cdef class KeyedTimerService:
 
     # Register or delete a timer of a row on one of the two clocks.
     cdef int register(self, bint event, int64_t time, uint32_t row) except -1
-    cdef bint refuses_at_end(self, bint event) except -1
+    cdef bint refuses_at_end(self) except -1
     cdef int delete(self, bint event, int64_t time, uint32_t row) except -1

@@ -75,7 +75,7 @@ cdef class KeyedTimerService:
         if refusal is not None:
             raise self.table.illegal_state(refusal)
         self.table.check_open()
-        if self.table.watermark == NEVER and self.refuses_at_end(event):
+        if self.table.watermark == NEVER and self.refuses_at_end():
             return 0
         if event or not timers_peek(timers, &head):
             head.timestamp = NEVER
@@ -87,13 +87,13 @@ cdef class KeyedTimerService:
             self.on_earlier(time)
         return 0
 
-    cdef bint refuses_at_end(self, bint event) except -1:
+    cdef bint refuses_at_end(self) except -1:
         """Whether a timer is ignored at the end of time; an error if timers have no end there."""
         cdef long long keys = header_of(&self.table.table).rows
         if self.quiesces:
             self.ignored += 1
             return True
-        self.chained += event and self.firing
+        self.chained += self.firing
         if self.chained > self.most_chained and self.chained > MOST_CHAINED_OF_KEY * keys:
             raise self.table.illegal_state(
                 f"on_timer has registered {self.chained} timers after the end of the input, each "

@@ -40,6 +40,7 @@ PARTITION = "__flinkish_partition"
 # What the rows of a source may have besides their elements.
 OWN = (PARTITION, EVENT_TIME)
 
+_AUTHORITY = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:(//[^/]*)?")
 _SPECIAL = re.compile(r"[{}\[\]*?\\]")
 # A path is a path, and no pattern, which Spark takes it for.  Hadoop's checksums of local files
 # cannot have a colon in a name, so local files are read without them.
@@ -249,7 +250,7 @@ def _escaped(path: str) -> str:
     UnsupportedOperationError for one in which Hadoop's patterns cannot say it.
     """
     escaped = _SPECIAL.sub(r"\\\g<0>", path)
-    if escaped != path and ":" in re.sub(r"^[A-Za-z][A-Za-z0-9+.-]*:", "", path):
+    if escaped != path and ":" in _AUTHORITY.sub("", path):
         raise UnsupportedOperationError(
             f"Spark cannot monitor {path!r}, which has a colon and one of {{}}[]*?\\ in it: rename "
             "the directory, or monitor one above it"

@@ -9,7 +9,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -220,11 +219,11 @@ class StreamingJob(Job):
         self._ending = threading.Lock()
 
     def start(self) -> None:
-        """Start the query; JobExecutionError if Spark refuses it."""
+        """Start the query; the job's error if it cannot be."""
         tell_checkpoints(self.spark)
         try:
             self._start()
-        except PySparkException as error:
+        except Exception as error:
             failed = self._failed(error)
             self._ends(JobStatus.FAILED, failed)
             raise failed from None

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from flinkish.common.errors import UnsupportedOperationError
 from flinkish.spark.jobs import part_files
+from flinkish.spark.jobs.inputs import _escaped
 from flinkish.spark.jobs.part_files import PartFiles
 
 
@@ -154,3 +156,22 @@ def test_other_jobs_and_files_in_the_folder_are_left_alone(tmp_path: Path) -> No
     assert seen(tmp_path) == ["0", "1"]
     assert strange.exists()
     assert hidden(tmp_path) == ["2", "other"]
+
+
+@pytest.mark.parametrize(
+    ("path", "escaped"),
+    [
+        ("/a b/c%20d:e", "/a b/c%20d:e"),
+        ("/d[1]/{a,b}*?\\", "/d\\[1\\]/\\{a,b\\}\\*\\?\\\\"),
+        ("hdfs://host:9000/d[1]", "hdfs://host:9000/d\\[1\\]"),
+        ("file:/d[1]", "file:/d\\[1\\]"),
+        ("/a:b/d[1]", None),
+        ("hdfs://host:9000/a:b/d*", None),
+    ],
+)
+def test_a_monitored_path_stands_for_itself(path: str, escaped: str | None) -> None:
+    if escaped is not None:
+        assert _escaped(path) == escaped
+        return
+    with pytest.raises(UnsupportedOperationError, match="a colon and one of"):
+        _escaped(path)

@@ -24,6 +24,10 @@ def filled(folder: Path) -> Path:
         place = folder / f"{name}.txt"
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(f"{name}\n")
+    for hidden in (".inprogress/part-1/h", "_temporary/0/h"):  # of sinks that write there
+        place = folder / f"{hidden}.txt"
+        place.parent.mkdir(parents=True)
+        place.write_text("hidden\n")
     return folder
 
 

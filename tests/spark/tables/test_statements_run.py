@@ -276,6 +276,16 @@ def test_files(t_env: Tables, tmp_path: Path, form: str) -> None:
         assert len(rows(t_env.execute_sql("SELECT * FROM L"))) == 4
 
 
+def test_two_statements_write_to_one_table_of_files(t_batch: Tables, tmp_path: Path) -> None:
+    options = f"('connector' = 'filesystem', 'path' = '{tmp_path}/files', 'format' = 'json')"
+    t_batch.execute_sql(f"CREATE TABLE F (w STRING) WITH {options}")
+    both = t_batch.create_statement_set()
+    both.add_insert_sql("INSERT INTO F VALUES ('a'), ('b')")
+    both.add_insert_sql("INSERT INTO F VALUES ('c')")
+    both.execute().wait()
+    assert rows(t_batch.execute_sql("SELECT * FROM F")) == [("a",), ("b",), ("c",)]
+
+
 def test_files_take_no_rows_that_change(
     t_streaming: Tables, streaming: Environment, tmp_path: Path
 ) -> None:

@@ -66,7 +66,7 @@ def main(settings: dict[str, str], base: int) -> None:
         "some offsets": read.bounded(AT.offsets({FIRST: 3})),
         "deleted": read.bounded(AT.offsets({FIRST: 0}, LATEST)),
         "committed": read.bounded(AT.committed_offsets(EARLIEST), group="g"),
-        "pattern": read.bounded(AT.offsets({SECOND: 1}, LATEST), pattern="st.*s"),
+        "pattern": read.bounded(AT.offsets({SECOND: 1}, LATEST), pattern="starts|__consumer_.*"),
         "partitions": read.bounded(AT.offsets({SECOND: 1}), partitions={SECOND}),
         "until offsets": read.bounded(AT.earliest(), AT.offsets({FIRST: 4})),
         "until before": read.bounded(AT.offsets({FIRST: 5}), AT.offsets({FIRST: 4}, LATEST)),

@@ -16,6 +16,7 @@ from enum import Enum
 from numbers import Integral, Real
 from typing import Any
 
+from flinkish.common import pickles
 from flinkish.common.durations import Instant
 from flinkish.common.errors import IllegalArgumentError
 
@@ -331,7 +332,10 @@ class TimestampTypeInfo(TypeInformation):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PickledBytesTypeInfo(TypeInformation):
-    """Any object that can be pickled; a column holds the pickle as bytes."""
+    """Any object that can be pickled; a column holds the pickle as bytes.
+
+    Classes of ``__main__``, local ones and lambdas travel by value, as with PyFlink's cloudpickle.
+    """
 
     def check(self, value: Any) -> str | None:
         return None
@@ -343,7 +347,7 @@ class PickledBytesTypeInfo(TypeInformation):
         return True
 
     def to_internal_type(self, obj: Any) -> bytes | None:
-        return None if obj is None else pickle.dumps(obj, protocol=pickle.HIGHEST_PROTOCOL)
+        return None if obj is None else pickles.dumps(obj)
 
     def from_internal_type(self, obj: bytes | None) -> Any:
         return None if obj is None else pickle.loads(obj)

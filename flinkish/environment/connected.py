@@ -9,9 +9,11 @@ from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
 from flinkish.common.methods import require_methods
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.environment.checks import check_type
+from flinkish.environment.copies import NO_STATE, KeyedOfBoth, OfBoth
 from flinkish.environment.keyed import KeyedStream
 from flinkish.environment.outputs import TaggedCoOutputs
-from flinkish.environment.streams import DataStream
+from flinkish.environment.streams import COPIES, DataStream
+from flinkish.functions.process import KeyedCoProcessFunction
 from flinkish.state.descriptors import MapStateDescriptor
 
 __all__ = ["BroadcastConnectedStream", "BroadcastStream", "ConnectedStreams", "connected"]
@@ -77,9 +79,7 @@ class ConnectedStreams:
     ) -> DataStream:
         one, other = self._stream1, self._stream2
         keyed = self._is_keyed
-        wanted = f"{method} of connected streams takes a function of both"
-        require_methods(func, _METHODS[method], wanted)
-        check_type(kind)
+        self._checked(method, func, kind)
 
         def build(first: Any, second: Any, **options: Any) -> Any:
             if isinstance(one, KeyedStream) and isinstance(other, KeyedStream):
@@ -94,6 +94,61 @@ class ConnectedStreams:
             keyed=keyed,
             timers=timers and keyed,
         )
+
+    def _checked(self, method: str, func: Any, kind: TypeInformation | None) -> tuple[str, str]:
+        """The methods of a function for both streams; ArgumentTypeError if it lacks one."""
+        methods = _METHODS[method]
+        require_methods(func, methods, f"{method} of connected streams takes a function of both")
+        check_type(kind)
+        return methods
+
+
+class CopiedConnectedStreams(ConnectedStreams):
+    """A stream, with keys or without, and copies of another one's elements, for one function.
+
+    Both reach the same function object of a task, so what it keeps in its fields is of both.  In a
+    micro-batch copies come first.  It has no state of keys and no timers, as in PyFlink.
+    """
+
+    def __init__(self, stream1: DataStream, stream2: DataStream, copied: int) -> None:
+        super().__init__(stream1, stream2)
+        self._copied = copied  # 1 or 2: which of both
+
+    @property
+    def _is_keyed(self) -> bool:
+        return False
+
+    def process(self, func: Any, output_type: TypeInformation | None = None) -> DataStream:
+        """Run a CoProcessFunction."""
+        return self._run("Co Process", "process", func, output_type, timers=False)
+
+    def _run(
+        self, name: str, method: str, func: Any, kind: TypeInformation | None, *, timers: bool
+    ) -> DataStream:
+        methods = self._checked(method, func, kind)
+        if isinstance(func, KeyedCoProcessFunction):
+            raise ArgumentTypeError(
+                f"{type(func).__name__} has state and timers of keys, and the elements of a stream "
+                "that was broadcast() have none: call key_by on both, take a CoProcessFunction, or "
+                "broadcast(descriptor) and a KeyedBroadcastProcessFunction"
+            )
+        stream, copies = self._stream1, self._stream2
+        if self._copied == 1:
+            stream, copies = copies, stream
+            methods = methods[1], methods[0]
+        (source,) = copies._node.inputs
+        stream._environment._graph.drop(copies._node)
+        keyed = isinstance(stream, KeyedStream)
+
+        def build(first: Any, second: Any, **options: Any) -> Any:
+            if isinstance(stream, KeyedStream):
+                first = stream._with_keys(first)
+            both = first.connect(second.broadcast(NO_STATE))
+            function = (KeyedOfBoth if keyed else OfBoth)(func, method, methods)
+            return both.process(function, kind, **options)
+
+        inputs = (stream._node, source)
+        return stream._environment._stream(name, inputs, build=build, kind=kind, keyed=True)
 
 
 class BroadcastStream:
@@ -138,7 +193,10 @@ def connected(stream: DataStream, other: Any) -> ConnectedStreams | BroadcastCon
     if isinstance(other, BroadcastStream):
         return BroadcastConnectedStream(stream, other)
     if isinstance(other, DataStream):
-        return ConnectedStreams(stream, other)
+        copied = [one._node.name == COPIES for one in (stream, other)]
+        if copied[0] == copied[1]:
+            return ConnectedStreams(stream, other)
+        return CopiedConnectedStreams(stream, other, 1 if copied[0] else 2)
     raise ArgumentTypeError(
         f"connect takes a DataStream, a KeyedStream or a BroadcastStream, not {other!r}"
     )

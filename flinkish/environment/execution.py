@@ -152,7 +152,7 @@ class _Streams:
         moves = node.parallelism is not None and node.role in ("operator", "sink")
         if tasks is not None and moves and self._execution.tasks_of(one) != tasks:
             stream = self._round.dealt(stream, tasks)
-        return self._round.before(stream, node.operator_uid)
+        return self._round.before(stream, node.operator_uid, tasks)
 
     def _all_outputs(self, node: Node) -> Any:
         """The values of all outputs of a function, with their tags, of one run of it."""

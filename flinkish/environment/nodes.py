@@ -80,6 +80,11 @@ class Graph:
         self.nodes.append(node)
         return node
 
+    def drop(self, node: Node) -> None:
+        """Forget a node that no other one reads."""
+        if node in self.nodes and not any(node in one.inputs for one in self.nodes):
+            self.nodes.remove(node)
+
     def apart(self, name: str, inputs: Sequence[Node], act: Act) -> list[Node]:
         """A sink and all that it needs, for a job of its own; other nodes go on waiting."""
         node = self.add(name, "sink", inputs, act=act)

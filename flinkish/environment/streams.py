@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from flinkish.environment.keyed import KeyedStream
     from flinkish.environment.windowed import WindowedStream
 
-__all__ = ["DataStream"]
+__all__ = ["COPIES", "DataStream"]
+
+# The node of a stream that has a copy of each element in each task of the next operator.
+COPIES = "Broadcast"
 
 
 class DataStream(Settled):
@@ -184,7 +187,7 @@ class DataStream(Settled):
             def copied(this: Any, stream: Any, tasks: int) -> Any:
                 return this.copied(stream, tasks)
 
-            return self._parted("Broadcast", copied)
+            return self._parted(COPIES, copied)
         descriptors = (broadcast_state_descriptor, *other_broadcast_state_descriptors)
         found: BroadcastStream = BroadcastStream(self, descriptors)
         return found

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from flinkish.common.row import Row
-from flinkish.common.typeinfo import TypeInformation, Types
+from flinkish.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 
 __all__ = ["print_prefix", "printed", "text_of"]
 
@@ -27,7 +28,8 @@ def printed(value: Any) -> str:
 
     Rows are ``+I[a, 1]`` with the short text of their kind (Row.toString), tuples ``(a,1)``
     (Tuple.toString), lists ``[a, b]`` and maps ``{a=1}`` (java.util), truth values ``true``, and
-    None is ``null``; a float is as Double.toString writes it.
+    None is ``null``; a float is as Double.toString writes it, a datetime as java.sql.Timestamp,
+    and bytes as the list of Java's, which are signed.
     """
     if isinstance(value, str):
         return value
@@ -44,6 +46,11 @@ def printed(value: Any) -> str:
         return f"({','.join(printed(one) for one in value)})"
     if isinstance(value, list):
         return f"[{', '.join(printed(one) for one in value)}]"
+    if isinstance(value, bytes):
+        return str([byte - 256 if byte > 127 else byte for byte in value])
+    if isinstance(value, datetime) and value.tzinfo is None:
+        fraction = f"{value.microsecond:06}".rstrip("0") or "0"
+        return f"{value:%Y-%m-%d %H:%M:%S}.{fraction}"
     if isinstance(value, Mapping):
         pairs = ", ".join(f"{printed(key)}={printed(one)}" for key, one in value.items())
         return f"{{{pairs}}}"
@@ -52,9 +59,31 @@ def printed(value: Any) -> str:
 
 def text_of(kind: TypeInformation) -> Callable[[Any], str]:
     """The function that gives the texts of elements of a type; a FLOAT has fewer digits."""
+    narrow = _narrowing(kind)
+    return printed if narrow is None else lambda value: printed(narrow(value))
+
+
+def _narrowing(kind: TypeInformation) -> Callable[[Any], Any] | None:
+    """The function that leaves to each FLOAT the digits that tell it; None without a FLOAT."""
     if kind == Types.FLOAT():
-        return lambda value: "null" if value is None else _double(float(str(np.float32(value))))
-    return printed
+        return lambda value: None if value is None else float(str(np.float32(value)))
+    if not isinstance(kind, (RowTypeInfo, TupleTypeInfo)):
+        return None
+    parts = [_narrowing(one) for one in kind.get_field_types()]
+    if not any(parts):
+        return None
+
+    def narrow(value: Any) -> Any:
+        if value is None:
+            return None
+        fields = [
+            one if part is None else part(one) for one, part in zip(value, parts, strict=True)
+        ]
+        if isinstance(value, Row):
+            return Row.of_kind(value.get_row_kind(), *fields)
+        return tuple(fields)
+
+    return narrow
 
 
 def print_prefix(identifier: str | None, subtask: int, parallelism: int) -> str:

@@ -39,7 +39,10 @@ class ProcessDefinition(KeyedDefinition):
 
 @dataclass(frozen=True)
 class CoProcessDefinition(KeyedDefinition):
-    """A KeyedCoProcessFunction: elements of both inputs find the state and timers of their key."""
+    """A KeyedCoProcessFunction: elements of both inputs find the state and timers of their key.
+
+    Or a CoProcessFunction, whose timers call nothing.
+    """
 
     function: Any
     kind = "process of connected streams"
@@ -57,5 +60,8 @@ class CoProcessDefinition(KeyedDefinition):
         """The loop that calls it."""
         function = self.function
         return process_engine(
-            place, function.process_element1, function.on_timer, function.process_element2
+            place,
+            function.process_element1,
+            getattr(function, "on_timer", None),
+            function.process_element2,
         )

@@ -75,7 +75,7 @@ class RowEncoder:
                 raise SerializationError(
                     f"{self._what} has no declared type, and was given "
                     f"{shortened(values[len(made)])}, which cannot be pickled: {error}; declare "
-                    "the type, or give objects of classes that a module defines"
+                    "the type, or give objects without locks, files and connections"
                 ) from error
             values = made
         return columns_from_rows(values, self.schema, time_zone=self._time_zone)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import sys
 import tempfile
 import zipfile
@@ -25,9 +26,13 @@ from pyspark.sql.pandas import types
 from pyspark.sql.streaming import StreamingQuery
 from pyspark.sql.types import StructType
 
+from flinkish._core.values import values
+from flinkish.common import pickles
+
 __all__ = [
     "FilesOfSpark",
     "KafkaTopics",
+    "Pickler",
     "PlanNode",
     "analyzed_plan",
     "arrow_schema",
@@ -42,12 +47,17 @@ __all__ = [
     "optimized_plan",
     "spark_schema",
     "use_python",
+    "use_python_path",
 ]
 
 # `pyspark.cloudpickle` is the one that Spark's workers have: an installed cloudpickle may be of
 # another release, or missing there.  Run on 4.1.4 and 4.3.0.
 dumps: Callable[[Any], bytes] = cloudpickle.dumps
 loads: Callable[[bytes], Any] = cloudpickle.loads
+Pickler: type[Any] = cloudpickle.Pickler
+pickles.use(dumps)
+if hasattr(values, "use_pickler"):  # state; not if the floor was compiled before this was
+    values.use_pickler(pickles.dumps)
 
 # `to_arrow_schema(timezone=)` is of 4.2; before it zones were UTC unless `timestamp_utc=False`.
 # `DataFrame.toArrow().schema`, which is public, would run a job.  Run on 4.1.4 and 4.3.0.
@@ -273,6 +283,14 @@ def end_after_batch(query: StreamingQuery) -> None:
         waits = thread.getState().toString() == "TIMED_WAITING"
         if waits and not execution.status().isTriggerActive():
             execution.stop()
+def use_python_path(context: SparkContext, directories: Sequence[str]) -> None:
+    """Have workers look for modules in these directories, too, before those of their Python.
+
+    `SparkContext.environment` goes with each function that is sent.  Run on 4.1.4 and 4.3.0.
+    """
+    before = context.environment.get("PYTHONPATH", "").split(os.pathsep)
+    named = [one for one in dict.fromkeys([*directories, *before]) if one]
+    context.environment["PYTHONPATH"] = os.pathsep.join(named)
 
 
 def use_python(context: SparkContext, executable: str) -> None:

@@ -9,6 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flinkish.spark.kept_fields import FieldStore, KeptFields
 
 __all__ = ["JobScope", "Pass"]
 
@@ -36,6 +40,8 @@ class Pass:
     arrival, then the watermark is the highest, and state is of this run.  Else they are those of a
     micro-batch, whose operators keep their state in files versioned by batch.
 
+    ``fields`` brings what functions changed in their fields from one pass to the next.
+
     ``partitions`` are the tasks that share the work of an operator.  ``token`` stands for the run
     of the program, which was ``defined_ms`` after 1970: an operator is the same one in each pass.
     """
@@ -44,6 +50,11 @@ class Pass:
     bounded: bool
     token: str
     defined_ms: int
+    fields: FieldStore | None = None
+
+    def fields_of(self, uid: str) -> KeptFields | None:
+        """The fields of an operator's functions from the pass before; None in a bounded one."""
+        return None if self.fields is None else self.fields.of(uid)
 
     def definition_of(self, uid: str) -> str:
         """The text that tells an operator of this program from one of the same name."""

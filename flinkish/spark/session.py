@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from flinkish.common.durations import DurationLike
 from flinkish.common.errors import IllegalStateError, MissingDependencyError
-from flinkish.spark.internals import use_python
+from flinkish.spark.internals import use_python, use_python_path
 from flinkish.spark.real_time_settings import configure_real_time
 
 __all__ = [
@@ -64,6 +64,7 @@ def configure(
     for name, value in SETTINGS.items():
         spark.conf.set(name, value)
     _use_this_python(spark)
+    _use_this_path(spark)
     if real_time:
         configure_real_time(spark, buffer_timeout)
     return spark
@@ -81,6 +82,20 @@ def _use_this_python(spark: SparkSession) -> None:
     chosen = os.environ.get("PYSPARK_PYTHON") or context.getConf().get("spark.pyspark.python")
     if not chosen:
         use_python(context, sys.executable)
+
+
+def _use_this_path(spark: SparkSession) -> None:
+    """Let local workers import what this program can, such as modules beside its script.
+
+    Python puts the script's directory on the path of its own process alone.
+    """
+    context = context_of(spark)
+    if context is None or not is_local(context):
+        return
+    installed = tuple({sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix})
+    places = [os.path.abspath(place or os.curdir) for place in sys.path]
+    own = [one for one in places if os.path.isdir(one) and not one.startswith(installed)]
+    use_python_path(context, own)
 
 
 def context_of(spark: SparkSession) -> SparkContext | None:

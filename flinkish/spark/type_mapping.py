@@ -135,7 +135,8 @@ def converter(type_info: TypeInformation) -> Callable[[Any], Any] | None:
 def coerced(type_info: TypeInformation, value: Any) -> Any:
     """A value whose numbers are of the types that were declared, as PyFlink's coders make them.
 
-    What cannot be is left as it is: a text for an int, an int that has too many bits, a NaN.
+    An object that is to be a row is its attributes of the fields' names.  What cannot be is left as
+    it is: a text for an int, an int that has too many bits, a NaN.
     """
     if value is None:
         return None
@@ -148,6 +149,8 @@ def coerced(type_info: TypeInformation, value: Any) -> Any:
         except (TypeError, ValueError, OverflowError):
             return value
     if isinstance(type_info, (RowTypeInfo, TupleTypeInfo)):
+        if isinstance(type_info, RowTypeInfo) and _has_fields(value):
+            value = tuple(vars(value).get(name) for name in type_info.get_field_names())
         if not isinstance(value, (tuple, list, Row)) or len(value) != len(type_info.field_types):
             return value
         parts = [coerced(kind, part) for kind, part in zip(type_info.field_types, value)]  # noqa: B905
@@ -159,6 +162,11 @@ def coerced(type_info: TypeInformation, value: Any) -> Any:
     if isinstance(type_info, _ElementsTypeInfo) and isinstance(value, (list, tuple)):
         return [coerced(type_info.elem_type, item) for item in value]
     return value
+
+
+def _has_fields(value: Any) -> bool:
+    """Whether a value is an object whose attributes are the fields of a row, as in PyFlink."""
+    return not isinstance(value, (tuple, list, dict, type)) and hasattr(value, "__dict__")
 
 
 def restorer(type_info: TypeInformation) -> Callable[[Any], Any] | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from decimal import Decimal
 from typing import TYPE_CHECKING, Protocol
 
 from flinkish.common.errors import IllegalArgumentError, UnsupportedOperationError
-from flinkish.common.typeinfo import RowTypeInfo, TypeInformation, Types
+from flinkish.common.typeinfo import DecimalTypeInfo, RowTypeInfo, TypeInformation, Types
 
 if TYPE_CHECKING:
     from flinkish.spark.jobs.inputs import Input
@@ -95,6 +97,8 @@ def _random(options: _Options, name: str, kind: TypeInformation) -> str:
         high = float(options.take(f"fields.{name}.max") or largest_float)
         middle, half = low / 2 + high / 2, high / 2 - low / 2
         return f"CAST('{middle!r}' AS DOUBLE) + (rand() * 2 - 1) * CAST('{half!r}' AS DOUBLE)"
+    if isinstance(kind, DecimalTypeInfo):
+        return _random_decimal(options, name, kind)
     if kind == Types.BOOLEAN():
         return "rand() < 0.5"
     if kind == Types.STRING():
@@ -108,6 +112,16 @@ def _random(options: _Options, name: str, kind: TypeInformation) -> str:
         f"the column {name!r} of the table {options.table} has the type {kind.to_ddl()}, for which "
         "there are no random values: make it in a view, from others"
     )
+
+
+def _random_decimal(options: _Options, name: str, kind: DecimalTypeInfo) -> str:
+    """The same of decimals, to the digits that a double has; none is wider than its column."""
+    widest = float(Decimal(10**kind.precision - 1).scaleb(-kind.scale))
+    if widest >= 10.0 ** (kind.precision - kind.scale):
+        widest = math.nextafter(widest, 0)
+    low = max(float(options.take(f"fields.{name}.min") or -widest), -widest)
+    high = min(float(options.take(f"fields.{name}.max") or widest), widest)
+    return f"CAST({low!r} AS DOUBLE) + rand() * CAST({high - low!r} AS DOUBLE)"
 
 
 def _number(options: _Options, key: str, default: int | None = None) -> int | None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flinkish.common import Row, RowKind
-from flinkish.environment.texts import print_prefix, printed
+from flinkish.common import Row, RowKind, Types
+from flinkish.environment.texts import print_prefix, printed, text_of
 
 
 @pytest.mark.parametrize(
@@ -36,10 +38,31 @@ from flinkish.environment.texts import print_prefix, printed
         (1e300, "1.0E300"),
         (float("nan"), "NaN"),
         (float("-inf"), "-Infinity"),
+        (Decimal("1E-7"), "1E-7"),
+        (date(2021, 1, 2), "2021-01-02"),
+        (datetime(2021, 1, 2, 3, 4, 5), "2021-01-02 03:04:05.0"),
+        (datetime(2021, 1, 2, 3, 4, 5, 120_000), "2021-01-02 03:04:05.12"),
+        (Row(b"\x01\xff"), "+I[[1, -1]]"),
     ],
 )
 def test_texts_are_javas(value: Any, text: str) -> None:
     assert printed(value) == text
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "text"),
+    [
+        (Types.FLOAT(), 0.10000000149011612, "0.1"),
+        (
+            Types.ROW([Types.FLOAT(), Types.TUPLE([Types.INT(), Types.FLOAT()])]),
+            Row.of_kind(RowKind.DELETE, 0.10000000149011612, (1, None)),
+            "-D[0.1, (1,null)]",
+        ),
+        (Types.ROW([Types.DOUBLE()]), Row(0.10000000149011612), "+I[0.10000000149011612]"),
+    ],
+)
+def test_texts_by_type(kind: Any, value: Any, text: str) -> None:
+    assert text_of(kind)(value) == text
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))

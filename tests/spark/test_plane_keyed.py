@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyspark import TaskContext
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
@@ -25,6 +26,9 @@ from tests.spark.two_streams import ABOVE, LIMITS, TOTALS, Above, Totals
 from tests.spark.two_streams import sources as two_sources
 
 __all__ = ["later", "plane"]  # fixtures
+
+# It counts the rows of a micro-batch.
+pytestmark = pytest.mark.filterwarnings(r"ignore:Paced\.process_element sets")
 
 
 class Paced(KeyedProcessFunction):

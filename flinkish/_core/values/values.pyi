@@ -1,3 +1,6 @@
 """Values and keys as tagged bytes."""
 
+from collections.abc import Callable
+
+def use_pickler(dumps: Callable[[object, int], bytes]) -> None: ...
 def pack_key(key: object) -> bytes: ...

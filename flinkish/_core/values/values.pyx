@@ -34,7 +34,7 @@ cdef extern from "Python.h":
     int Py_EnterRecursiveCall(const char* where) except *  # -1 or 1, as the version has it
     void Py_LeaveRecursiveCall()
 
-cdef object _dumps = pickle.dumps
+cdef object _dumps = pickle.dumps  # or what `use_pickler` was given
 cdef object _loads = pickle.loads
 cdef object _EPOCH = datetime(1970, 1, 1)
 cdef object _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -50,6 +50,12 @@ cdef object _EXACT = decimal.Context(
 cdef Py_ssize_t LARGEST = 0xFFFFFFF0
 
 import_datetime()
+
+
+def use_pickler(object dumps not None):
+    """Pickle values with ``dumps(value, protocol)`` from now on."""
+    global _dumps
+    _dumps = dumps
 
 
 cdef inline object _put_int(int64_t value, uint8_t tag, Encoded* out):

@@ -28,12 +28,12 @@ from flinkish.spark.calls.reports import ReportPlace
 from flinkish.spark.calls.stamps import Stamped
 from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.control_plane.attached import handle_of
+from flinkish.spark.function_checks import check_function
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.keyed.marks import passing_marks
 from flinkish.spark.keyed.observed import observed_name, sum_metrics
 from flinkish.spark.keyed.result_rows import METRICS
 from flinkish.spark.passes import JobScope
-from flinkish.spark.pickling import check_picklable
 from flinkish.spark.real_time_settings import is_real_time
 from flinkish.spark.schemas import output_schema, session_time_zone
 from flinkish.spark.tasks.plan import SideOutput
@@ -119,7 +119,7 @@ def call_rows(
             "by assign_timestamps_and_watermarks"
         )
     make()  # refuses here what workers would
-    check_picklable(make, f"the function {name!r}")
+    check_function(make, f"the function {name!r}", restarts=frame.isStreaming)
     results = output_schema(schema, f"the output schema of {name!r}")
     output, kept = _with_errors(results, frame, on_error, name)
     if marked:  # all columns of a mark but its time are null

@@ -12,6 +12,7 @@ from flinkish.functions import AsyncRetryStrategy
 from flinkish.spark.calls.context import KeyOf
 from flinkish.spark.calls.layers import CallLayer
 from flinkish.spark.calls.operator import AnswerBatchOperator, AnswerOperator, WarmUp
+from flinkish.spark.kept_fields import KeptFields
 
 __all__ = ["Batches", "MakeOperator"]
 
@@ -39,6 +40,7 @@ class MakeOperator:
     key_of: KeyOf | None = None
     warmup: int = 0
     layers: tuple[CallLayer, ...] = ()
+    fields: KeptFields | None = None
     definition: str = field(default_factory=lambda: secrets.token_hex(16))
 
     def __call__(self) -> AnswerOperator:
@@ -50,6 +52,7 @@ class MakeOperator:
             "on_failure": self.on_failure,
             "key_of": self.key_of,
             "layers": self.layers,
+            "fields": self.fields,
             "warm_up": WarmUp(self.definition, self.warmup) if self.warmup else None,
         }
         if self.batches is None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Any
 
+from pyspark import TaskContext
+
 from flinkish.common.elements import StreamRecord, Watermark
 from flinkish.common.errors import RejectedExecutionError
 from flinkish.common.futures import complete
@@ -17,6 +19,7 @@ from flinkish.operators.async_wait import AsyncWaitOperator
 from flinkish.spark.calls.answers import COUNTERS, Counts, Failure
 from flinkish.spark.calls.context import KeyOf, current_row
 from flinkish.spark.calls.layers import CallLayer, add_layers
+from flinkish.spark.kept_fields import KeptFields, OpenFields
 
 __all__ = ["AnswerBatchOperator", "AnswerOperator", "WarmUp"]
 
@@ -56,12 +59,15 @@ class AnswerOperator(AsyncWaitOperator):
         key_of: KeyOf | None = None,
         warm_up: WarmUp | None = None,
         layers: Sequence[CallLayer] = (),
+        fields: KeptFields | None = None,
         **settings: Any,
     ) -> None:
         super().__init__(fn, **settings)
         self._key_of = key_of
         self._warm_up = warm_up
         self._layers = layers
+        self._kept = fields
+        self._fields: OpenFields | None = None
         self._may_wait = max(self.settings.capacity // 10, 1)
         self._only_capacity = warm_up is None and not layers
         self._looks = False  # whether a timer is on its way to look for room
@@ -81,10 +87,17 @@ class AnswerOperator(AsyncWaitOperator):
         for layer in self._layers:
             layer.open(self.runtime_context, self._on_free)
         super().open()
+        if self._kept is not None:
+            context = TaskContext.get()
+            subtask = context.partitionId() if context else 0
+            self._fields = OpenFields(self._kept, self.function, subtask)
 
     def finish(self) -> None:
         """Emit what was counted."""
         super().finish()
+        if self._fields is not None:
+            self._fields.collect()
+            self._fields.give()
         counts = dict.fromkeys(COUNTERS, 0) | self.counted()
         self.output.emit(StreamRecord(Counts(counts, self.own_counts())))
 

@@ -15,6 +15,7 @@ from flinkish.spark.chains.steps import Step
 from flinkish.spark.channels import CHANNEL
 from flinkish.spark.elements import ElementReader
 from flinkish.spark.encoders import RowEncoder
+from flinkish.spark.kept_fields import KeptFields
 from flinkish.spark.keyed.plan import EVENT_TIME, PHASE
 from flinkish.spark.passes import JobScope
 
@@ -32,7 +33,8 @@ class ChainPlan:
     filter may hide from operators after it, at the end of its input or, if ``prompt``, after each
     batch of it; ``channelled`` rows and marks say which it is.  What is ``dealt`` has the
     column SLOT, which the function of the last step says (see `dealt`).
-    ``job`` is what the operators of a program share.
+    ``job`` is what the operators of a program share, ``fields`` what the functions changed in
+    theirs in the passes before.
     """
 
     steps: tuple[Step, ...]
@@ -49,6 +51,7 @@ class ChainPlan:
     channelled: bool = False
     dealt: bool = False
     job: JobScope = field(default_factory=JobScope)
+    fields: KeptFields | None = None
 
     @property
     def name(self) -> str:

@@ -28,6 +28,7 @@ from flinkish.operators.unkeyed_context import NoTimers, UnkeyedContext, values_
 from flinkish.spark.chains.plan import ChainPlan
 from flinkish.spark.chains.steps import Step
 from flinkish.spark.channels import CHANNEL
+from flinkish.spark.kept_fields import OpenFields, subtask_of_rows
 from flinkish.spark.keyed.marks import highest_times
 from flinkish.spark.keyed.output_pieces import FIRST_OUTPUTS, outputs_of
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, EVENT_TIME, MARK, PHASE
@@ -48,8 +49,7 @@ def chain_function(plan: ChainPlan) -> MapBatches:
                     yield from opened.marks()
             if not plan.prompt:
                 yield from opened.marks()
-        if plan.job.count is not None:
-            plan.job.count(opened.counts())
+        opened.succeed()
 
     run.__name__ = plan.name  # in Spark's plans
     return run
@@ -70,6 +70,7 @@ class ChainRun:
         self._context = UnkeyedContext(NoTimers(lambda: time.time_ns() // 1_000_000))
         self._source = _Source([], [])
         self._functions = OpenedFunctions()
+        self._fields: OpenFields | None = None
         self._metrics: dict[str, MetricGroup] = {}
         try:
             for step in plan.steps:
@@ -95,6 +96,8 @@ class ChainRun:
         if isinstance(error, Exception):
             self._close_after(error)
             return
+        if self._fields is not None and error is None:
+            self._fields.collect()
         try:
             self._functions.close()
         except Exception as closing:
@@ -111,6 +114,9 @@ class ChainRun:
     def process(self, batch: pa.RecordBatch) -> Batches:
         """Hand the elements of a batch to the functions; yields what comes out, in pieces."""
         plan = self._plan
+        if plan.fields is not None and self._fields is None:
+            functions = [step.function for step in plan.steps]
+            self._fields = OpenFields(plan.fields, functions, subtask_of_rows())
         if plan.marked:
             is_mark = pc.equal(batch.column(PHASE), MARK)
             marks = batch.filter(is_mark)
@@ -151,6 +157,13 @@ class ChainRun:
         if kind != times.type:
             times = times.cast(pa.timestamp("ms", "UTC")).cast(kind)
         yield self._marks(pa.record_batch({EVENT_TIME: times, CHANNEL: list(self._highest)}))
+
+    def succeed(self) -> None:
+        """Give the job what was counted, and the fields that functions changed."""
+        if self._plan.job.count is not None:
+            self._plan.job.count(self.counts())
+        if self._fields is not None:
+            self._fields.give()
 
     def counts(self) -> dict[str, int]:
         """The counters that functions made, by the uid of the operator and their name."""

@@ -27,6 +27,7 @@ from flinkish.spark.jobs.modules import missing_module
 from flinkish.spark.jobs.part_files import PartFiles
 from flinkish.spark.jobs.rounds import Round
 from flinkish.spark.jobs.session import unchanged_plans
+from flinkish.spark.kept_fields import FieldStore
 from flinkish.spark.passes import JobScope, Pass
 from flinkish.spark.real_time.counts import SumOfCounts
 from flinkish.spark.session import check_versioned_session, context_of
@@ -200,14 +201,15 @@ class StreamingJob(Job):
         interval_ms: int,
     ) -> None:
         super().__init__(spark, name, parameters)
-        if context_of(spark) is None:
+        context = context_of(spark)
+        if context is None:
             raise UnsupportedOperationError(
                 "programs with unbounded sources need a classic session, since the functions of "
                 "their micro-batches run in this process; Spark Connect runs bounded ones"
             )
         check_versioned_session(spark)
         token, now = secrets.token_hex(8), time.time_ns() // 1_000_000
-        self._within = Pass(partitions, bounded=False, token=token, defined_ms=now)
+        self._within = Pass(partitions, False, token, now, FieldStore(context))
         self._inputs = inputs
         self._program = program
         self._checkpoint = checkpoint

@@ -82,9 +82,13 @@ class Round:
         """The round as the sink ``uid`` writes in it."""
         return replace(self, sink=uid)
 
-    def before(self, stream: DataStream, uid: str) -> DataStream:
-        """A stream before the operator ``uid``, which is called so in messages and counts."""
-        return stream._before(uid)
+    def before(self, stream: DataStream, uid: str, tasks: int | None) -> DataStream:
+        """A stream before the operator ``uid``, which is called so in messages and counts.
+
+        It has so many tasks, or as many as an operator of the pass.
+        """
+        within = stream._rows.within
+        return stream._before(uid, tasks or (None if within is None else within.partitions))
 
     def keyed(self, stream: DataStream, tasks: int | None) -> DataStream:
         """A stream before an operator with keys, which so many tasks share if it is said."""

@@ -23,6 +23,7 @@ from flinkish.operators.definition import EnginePlace, KeyedDefinition
 from flinkish.operators.opened import OpenedFunctions
 from flinkish.operators.runtime_context import KeyedRuntimeContext
 from flinkish.spark.batches import joined
+from flinkish.spark.kept_fields import OpenFields
 from flinkish.spark.keyed.output_pieces import FIRST_OUTPUTS, cut
 from flinkish.spark.keyed.packed_columns import element_keys, element_times
 from flinkish.spark.keyed.packing import NULL_KEY_GROUP
@@ -71,6 +72,7 @@ class OperatorRun:
         self._failing: str | None = None  # the element whose call raised
         self._task: TaskPlane | None = None
         self._functions = OpenedFunctions()
+        self._fields: OpenFields | None = None
         try:
             if plan.control_plane is not None:
                 self._task = plan.control_plane.task(plan.uid).open()
@@ -104,6 +106,9 @@ class OperatorRun:
         )
         self.engine.output_limit = FIRST_OUTPUTS
         self._functions.open(operator.functions, context_of_run)
+        if plan.fields is not None:
+            subtask = context.partitionId() if context else 0
+            self._fields = OpenFields(plan.fields, operator, subtask)
 
     def _runtime_context(
         self, context: TaskContext | None, *, of_key: bool = False
@@ -127,6 +132,8 @@ class OperatorRun:
 
         ``end`` is what ended it from outside.  Errors as in `leave`, and what ``close`` raises.
         """
+        if self._fields is not None and end is None:
+            self._fields.collect()
         try:
             self._functions.close()
         except Exception as error:
@@ -134,8 +141,15 @@ class OperatorRun:
             self.leave(error)
             raise
         self.leave(end)
-        if self._plan.count is not None and end is None:
+        if end is None:
+            self._succeed()
+
+    def _succeed(self) -> None:
+        """Give the job what was counted, and the fields that functions changed."""
+        if self._plan.count is not None:
             self._plan.count(self.counts.of_job(self._plan.uid))
+        if self._fields is not None:
+            self._fields.give()
 
     def leave(self, error: BaseException | None = None) -> None:
         """The task ends; unless it failed, its control plane has to agree, if there is one.

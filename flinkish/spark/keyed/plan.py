@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # a worker loads the parts that its own plan has, when it unp
 
     from flinkish.operators.definition import OperatorDefinition
     from flinkish.spark.control_plane import PlaneHandle
+    from flinkish.spark.kept_fields import KeptFields
     from flinkish.spark.mapped_frame import MappedFrame
 
 __all__ = [
@@ -148,7 +149,8 @@ class OperatorPlan:
     In ``real_time`` rows are handled as they come; they come from as many tasks as ``upstream``
     says, None if those read the sources.  Timers that are due wait for others for so long as
     ``buffer_timeout_ms``, if some have fired just before.  ``count`` takes the counts of a task,
-    and ``tasks`` share the work over batch DataFrames: see `JobScope`.
+    and ``tasks`` share the work over batch DataFrames: see `JobScope`.  ``fields`` are those that
+    the functions changed in the passes before.
 
     For the checkpoint's settings: whether the user has ``named`` the operator, the shuffle
     partitions that ``max_parallelism`` follows from ``groups_by_default``, and the ``keys`` as
@@ -186,6 +188,7 @@ class OperatorPlan:
     upstream: int | None = None
     buffer_timeout_ms: int = 0
     count: Callable[[dict[str, int]], None] | None = None
+    fields: KeptFields | None = None
     tasks: int | None = None
     input_type: TypeInformation | None = None
     named: bool = False
@@ -271,7 +274,9 @@ class OperatorPlan:
         """All that packing needs: what runs may be large, and keys are for those that use them."""
         second = None if self.second is None else self.second.without_functions()
         operator = None if self.operator is None else self.operator.for_packing()
-        return replace(self, operator=operator, control_plane=None, second=second, count=None)
+        return replace(
+            self, operator=operator, control_plane=None, second=second, count=None, fields=None
+        )
 
     @cached_property
     def packed_schema(self) -> pa.Schema:

@@ -55,6 +55,8 @@ def with_event_time(
             "assigner; give one of them: column='ts', or with_timestamp_assigner(...)"
         )
     if column is None and assigner is None and known is None:
+        if bound is None:  # no_watermarks(): there is nothing to keep
+            return rows
         raise IllegalArgumentError(
             "the elements of this stream have no timestamps, and neither a column nor the strategy "
             "says any: give column='ts', or a strategy with_timestamp_assigner(...)"

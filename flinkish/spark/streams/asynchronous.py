@@ -120,9 +120,10 @@ def _wait(
     stamped = None
     if rows.event_time is not None:
         stamped = Stamped(rows.event_time, chained=rows.chained)
-    make = MakeOperator(function, mode, capacity, timeout, retry, None)
     number = rows.calls + 1
     name = stream._uid or f"{name_of(function)}-{rows.operators}.{number}"
+    fields = None if rows.within is None else rows.within.fields_of(name)
+    make = MakeOperator(function, mode, capacity, timeout, retry, None, fields=fields)
     output = Output.of(output_type, f"the output schema of {name_of(function)!r}")
     frame = call_rows(
         rows.frame if through else rows.without_marks(),

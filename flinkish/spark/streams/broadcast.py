@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from flinkish.common.errors import UnsupportedOperationError
 from flinkish.operators.broadcast_definition import KeyedBroadcast, NonKeyedBroadcast
 from flinkish.operators.broadcast_state import check_descriptors
+from flinkish.spark.function_checks import check_function
 from flinkish.spark.passes import Pass
-from flinkish.spark.pickling import check_picklable
 from flinkish.spark.streams.connected import ConnectedStreams, KeyedConnectedStreams, run_two_inputs
 from flinkish.spark.streams.options import KeyedOptions, OperatorOptions
 from flinkish.spark.streams.windowed import Declared
@@ -89,7 +89,7 @@ class BroadcastConnectedStream:
             if asked.max_parallelism is None:
                 asked = replace(asked, max_parallelism=rows.partitions)
         name = type(function).__name__
-        check_picklable(function, f"the function {name}")
+        check_function(function, f"the function {name}", restarts=rows.restarts)
         first, second, within = self._first, self._broadcast._stream, rows.within
         if not rows.streaming and not second._rows.streaming:
             whole = Pass(rows.partitions, bounded=True, token=name, defined_ms=0)

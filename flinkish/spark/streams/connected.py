@@ -21,9 +21,9 @@ from flinkish.operators.join_definition import JoinDefinition
 from flinkish.operators.keyed_functions import KeyedCoFlatMap, KeyedCoMap
 from flinkish.operators.process_definitions import CoProcessDefinition
 from flinkish.spark.chains.steps import InputOf, Method, refuse_keyed
+from flinkish.spark.function_checks import check_function
 from flinkish.spark.keyed.plan import OperatorPlan
 from flinkish.spark.keyed.strategies import TwoInputs
-from flinkish.spark.pickling import check_picklable
 from flinkish.spark.streams.chosen_keys import no_key
 from flinkish.spark.streams.options import (
     KeyedOptions,
@@ -153,9 +153,12 @@ class KeyedConnectedStreams(ConnectedStreams):
         schema: Declared = None,
         **options: Unpack[KeyedOptions],
     ) -> ProcessedStream:
-        """Run a KeyedCoProcessFunction; parameters as for `KeyedStream.process`."""
+        """Run a KeyedCoProcessFunction, or a CoProcessFunction, which has no timers.
+
+        Parameters as for `KeyedStream.process`.
+        """
         wanted = "process of connected streams needs a KeyedCoProcessFunction"
-        require_methods(function, (*_CO_PROCESS, "on_timer"), wanted)
+        require_methods(function, _CO_PROCESS, wanted)
         declared = schema if schema is not None else output_type
         return self._run(function, declared, options, "a keyed co-process function sees each row")
 
@@ -193,7 +196,9 @@ class KeyedConnectedStreams(ConnectedStreams):
     ) -> ProcessedStream:
         asked = OperatorOptions.of("process", options)
         name = function_name(function)
-        check_picklable(function, f"the function {name}")
+        check_function(
+            function, f"the function {name}", restarts=self._stream1._keyed.rows.restarts
+        )
         definition = CoProcessDefinition(function)
         inputs = (self._stream1, self._stream2)
         return run_two_inputs(*inputs, name, asked, declared, path, definition)
@@ -274,7 +279,9 @@ class IntervalJoined:
         definition = self._definition.with_function(process_join_function)
         asked = OperatorOptions.of("process", options, "order", "processing_time_timers")
         name = type(process_join_function).__name__
-        check_picklable(process_join_function, f"the function {name}")
+        check_function(
+            process_join_function, f"the function {name}", restarts=self._left._keyed.rows.restarts
+        )
         return run_two_inputs(
             self._left,
             self._right,

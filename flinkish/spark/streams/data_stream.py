@@ -21,10 +21,10 @@ from flinkish.functions import KeyedProcessFunction
 from flinkish.operators.definition import function_name
 from flinkish.operators.process_definitions import ProcessDefinition
 from flinkish.spark.channels import OF_OPERATOR
+from flinkish.spark.function_checks import check_function
 from flinkish.spark.keyed.plan import EVENT_TIME, MAIN, OperatorPlan
 from flinkish.spark.keyed.strategies import ByRows
 from flinkish.spark.mapped_frame import MappedFrame
-from flinkish.spark.pickling import check_picklable
 from flinkish.spark.schemas import (
     check_names,
     check_type,
@@ -232,7 +232,7 @@ class KeyedStream(KeyedFunctions, PortingHints):
         check_process_function(function)
         asked = OperatorOptions.of("process", options)
         kind = function_name(function)
-        check_picklable(function, f"the function {kind}")
+        check_function(function, f"the function {kind}", restarts=self._keyed.rows.restarts)
         name, settings = plan_settings(self._keyed, kind, asked)
         output, written = output_settings(declared, name)
         operator = ProcessDefinition(function)

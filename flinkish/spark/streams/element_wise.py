@@ -21,13 +21,16 @@ from flinkish.common.errors import (
     UnsupportedOperationError,
 )
 from flinkish.common.output_tag import OutputTag
+from flinkish.operators.function_fields import may_change
 from flinkish.spark.calls.stamps import Stamped
 from flinkish.spark.chains.dealt import SLOT, Dealt
 from flinkish.spark.chains.plan import ChainPlan
 from flinkish.spark.chains.run import chain_function
 from flinkish.spark.chains.steps import Method, Step
 from flinkish.spark.channels import CHANNEL
+from flinkish.spark.function_checks import check_function
 from flinkish.spark.internals import arrow_schema
+from flinkish.spark.kept_fields import in_subtasks
 from flinkish.spark.keyed.plan import EVENT_TIME, PHASE
 from flinkish.spark.mapped_frame import MappedFrame
 from flinkish.spark.pickling import check_picklable
@@ -56,6 +59,7 @@ class ElementWise:
     _chain: tuple[StreamRows, tuple[Step, ...]] | None = None
     _side: Callable[[OutputTag], DataStream] | None = None
     _uid: str | None = None
+    _tasks: int | None = None
 
     def map(
         self, func: Any, output_type: Declared = None, *, schema: Declared = None
@@ -128,20 +132,23 @@ class ElementWise:
         rows = [self._rows, *(one._rows for one in streams)]
         return _stream(united(rows))
 
-    def _before(self: Self, uid: str) -> Self:
-        """The same stream, before an operator that has this name in messages and counts."""
+    def _before(self: Self, uid: str, tasks: int | None) -> Self:
+        """The same stream, before an operator that has this name in messages and counts.
+
+        ``tasks`` are those that the operator has at most; None for as many as the rows come in.
+        """
         made = copy(self)
-        made._uid = uid
+        made._uid, made._tasks = uid, tasks
         return made
 
     def _then(self, method: Method, function: Any, declared: Declared | Output) -> DataStream:
         step = Step.of(method, function, self._uid)
-        check_picklable(function, f"the function {step.name!r}")
+        check_function(function, f"the function {step.name!r}", restarts=self._rows.restarts)
         source, steps = (self._rows, ()) if self._chain is None else self._chain
         output = declared
         if not isinstance(output, Output):
             output = Output.of(output, f"the output schema of {method}({step.name})")
-        made = _stream(_chained(source, (*steps, step), output))
+        made = _stream(_chained(source, (*steps, step), output, tasks=self._tasks))
         made._chain = (source, (*steps, step))
         if method == "process":
             made._side = lambda tag: _side_output(source, (*steps, step), tag)
@@ -165,6 +172,7 @@ def _chained(
     tag: OutputTag | None = None,
     *,
     dealt: bool = False,
+    tasks: int | None = None,
 ) -> StreamRows:
     """The rows that a chain makes of those of its source."""
     stamped = None
@@ -175,6 +183,10 @@ def _chained(
     job = source.job
     if not any(hasattr(step.function, "open") for step in steps):  # without a context none counts
         job = replace(job, count=None)
+    within, mapped, kept = source.within, source.mapped, None
+    if within is not None and any(may_change(step.function) for step in steps):
+        mapped = in_subtasks(mapped, tasks)
+        kept = within.fields_of(" ".join(step.uid or step.name for step in steps))
     plan = ChainPlan(
         steps=steps,
         columns=source.columns,
@@ -190,6 +202,7 @@ def _chained(
         channelled=source.channelled,
         dealt=dealt,
         job=job,
+        fields=kept,
     )
     marked = source.marked or plan.makes_marks
     fields = [
@@ -206,7 +219,7 @@ def _chained(
         fields.append(StructField(SLOT, IntegerType()))
     return replace(
         source,
-        mapped=source.mapped.map(chain_function(plan), StructType(fields)),
+        mapped=mapped.map(chain_function(plan), StructType(fields)),
         columns=tuple(output.schema.names),
         kind=output.kind,
         event_time=None if stamped is None else EVENT_TIME,

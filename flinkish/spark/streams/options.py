@@ -187,6 +187,7 @@ def plan_settings(
         "buffer_timeout_ms": buffer_timeout_ms(spark) if real_time else 0,
         "upstream": rows.partitions if rows.chained else None,
         "count": rows.job.count,
+        "fields": None if within is None else within.fields_of(name),
         "tasks": rows.job.tasks,
         "definition": secrets.token_hex(16) if within is None else within.definition_of(name),
     }

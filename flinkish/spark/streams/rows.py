@@ -98,6 +98,11 @@ class StreamRows:
         return self.within is None and self.streaming and is_real_time(self.spark)
 
     @property
+    def restarts(self) -> bool:
+        """Whether functions begin anew with each micro-batch: on streaming DataFrames."""
+        return self.within is None and self.streaming
+
+    @property
     def is_whole(self) -> bool:
         """Whether these are all rows that there are: time ends after them."""
         return not self.streaming or (self.within is not None and self.within.bounded)

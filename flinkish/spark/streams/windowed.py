@@ -18,10 +18,10 @@ from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.functions.aggregates import BuiltInAggregate, BuiltInAggregates
 from flinkish.operators.window_definition import WindowDefinition
+from flinkish.spark.function_checks import check_function
 from flinkish.spark.internals import arrow_schema, spark_schema
 from flinkish.spark.keyed.plan import OperatorPlan
 from flinkish.spark.keyed.strategies import ByColumns, ByRows
-from flinkish.spark.pickling import check_picklable
 from flinkish.spark.streams.options import OperatorOptions, output_settings, plan_settings
 from flinkish.spark.streams.porting import PortingHints
 from flinkish.spark.streams.rows import Output
@@ -210,10 +210,13 @@ class WindowedStream(PortingHints):
     def _run(
         self, definition: WindowDefinition, declared: Declared | Output, reason: str | None = None
     ) -> ProcessedStream:
+        rows = self._stream._rows
         for part in (definition.assigner, definition.trigger, definition.evictor):
-            check_picklable(part, f"the {type(part).__name__}")
+            check_function(part, f"the {type(part).__name__}", restarts=rows.restarts)
         for function in _parts(definition):
-            check_picklable(function, f"the function {type(function).__name__}")
+            check_function(
+                function, f"the function {type(function).__name__}", restarts=rows.restarts
+            )
         name, settings = plan_settings(
             self._stream._keyed,
             definition.name,

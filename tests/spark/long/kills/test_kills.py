@@ -55,6 +55,7 @@ class Dying(Silence):
         yield from super().on_timer(timestamp, ctx)
 
 
+@pytest.mark.filterwarnings(r"ignore:Dying\.process_element sets")  # keys of a task
 @pytest.mark.parametrize("backend", ["store", "versioned"])
 def test_killed_workers(spark: SparkSession, tmp_path: Path, backend: str) -> None:
     (tmp_path / "markers").mkdir()

@@ -42,6 +42,7 @@ __all__ = [
     "end_after_batch",
     "has_ended",
     "input_is_whole",
+    "jvm_runs",
     "loads",
     "map_in_jvm",
     "optimized_plan",
@@ -283,6 +284,17 @@ def end_after_batch(query: StreamingQuery) -> None:
         waits = thread.getState().toString() == "TIMED_WAITING"
         if waits and not execution.status().isTriggerActive():
             execution.stop()
+
+
+def jvm_runs() -> bool:
+    """Whether Spark's JVM has been started, so that options for its start come too late.
+
+    `SparkContext._gateway` is set then; below spark-submit the JVM started this program.  Run on
+    4.1.4 and 4.3.0.
+    """
+    return SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ
+
+
 def use_python_path(context: SparkContext, directories: Sequence[str]) -> None:
     """Have workers look for modules in these directories, too, before those of their Python.
 

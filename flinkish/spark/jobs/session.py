@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
+from flinkish.spark.jobs.quiet import with_quiet_log
 from flinkish.spark.session import configure, context_of
 from flinkish.spark.streams.rows import SHUFFLE_PARTITIONS
 
@@ -16,11 +17,14 @@ _ADAPTIVE = "spark.sql.adaptive.enabled"
 
 
 def session_for(settings: Mapping[str, str], name: str) -> SparkSession:
-    """The active session, or one that is made with these settings of Spark's; local by default."""
+    """The active session, or one that is made with these settings of Spark's; local by default.
+
+    The log of one that is made has errors alone, unless the user configures it.
+    """
     spark = SparkSession.getActiveSession()
     if spark is None:
         builder = SparkSession.builder.appName(name)
-        for key, value in settings.items():
+        for key, value in with_quiet_log(settings).items():
             builder = builder.config(key, value)
         spark = builder.getOrCreate()
     return configure(spark)

@@ -51,6 +51,21 @@ if __name__ == "__main__":
 """
 
 
+FAILING = """
+from flinkish.common import Types
+from flinkish.datastream import StreamExecutionEnvironment
+
+
+def broken(n):
+    return 1 // (n - 2)
+
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.from_collection([1, 2, 3], Types.INT()).map(broken, Types.INT()).print()
+env.execute()
+"""
+
+
 def test_a_script_in_another_directory(tmp_path: Path) -> None:
     place, elsewhere = tmp_path / "job", tmp_path / "elsewhere"
     place.mkdir()
@@ -63,3 +78,16 @@ def test_a_script_in_another_directory(tmp_path: Path) -> None:
     assert sorted(done.stdout.split()) == ["2", "6", "6"]
     noise = [line for line in done.stderr.splitlines() if line.strip()]
     assert len(noise) < 10, done.stderr
+
+
+def test_the_error_of_a_script_is_its_own(tmp_path: Path) -> None:
+    script = tmp_path / "failing.py"
+    script.write_text(FAILING)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert done.returncode == 1
+    noise, _, error = done.stderr.partition("Traceback (most recent call last):")
+    assert len(noise.splitlines()) < 10, noise
+    said = "ZeroDivisionError: integer division or modulo by zero"
+    assert error.count(said) == 1, "nothing of Spark's tells it again"
+    assert f"{said}\nraised in operator 'map-2' (broken.map), for the element 2" in error
+    assert "at org.apache.spark" not in error

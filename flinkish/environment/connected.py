@@ -193,7 +193,7 @@ def connected(stream: DataStream, other: Any) -> ConnectedStreams | BroadcastCon
     if isinstance(other, BroadcastStream):
         return BroadcastConnectedStream(stream, other)
     if isinstance(other, DataStream):
-        copied = [one._node.name == COPIES for one in (stream, other)]
+        copied = [one._node.ships == COPIES for one in (stream, other)]
         if copied[0] == copied[1]:
             return ConnectedStreams(stream, other)
         return CopiedConnectedStreams(stream, other, 1 if copied[0] else 2)

@@ -191,18 +191,8 @@ class StreamExecutionEnvironment(Configured):
         return JobClient(JobID.generate(), job)
 
     def get_execution_plan(self) -> str:
-        """The operators of the program that waits for `execute`, as JSON."""
-        nodes = [
-            {
-                "id": node.number,
-                "type": node.name,
-                "pact": node.role,
-                "uid": node.operator_uid,
-                "predecessors": [one.number for one in node.inputs],
-            }
-            for node in self._graph.nodes
-        ]
-        return json.dumps({"nodes": nodes}, indent=2)
+        """The operators of the program that waits for `execute`, as JSON in Flink's form."""
+        return json.dumps({"nodes": self._graph.plan(self.get_parallelism())}, indent=2)
 
     def close(self) -> None:
         """Forget the program; jobs go on, and so does the Spark session."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from flinkish.common.errors import ArgumentTypeError
+from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
+from flinkish.common.row import Row
 from flinkish.common.typeinfo import TypeInformation
 from flinkish.environment.checks import check_field, check_function, check_type
 from flinkish.environment.nodes import Node
@@ -75,6 +77,19 @@ class KeyedStream(DataStream):
         return self._environment._stream(
             name, (self._node,), build=made, kind=kind, keyed=True, timers=timers
         )
+
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: int | None = None
+    ) -> Any:
+        """The elements as `DataStream.execute_and_collect` gives them, each in a Row with its key.
+
+        The key is the field ``f0``, the element ``f1``, as in PyFlink.
+        """
+        select = getattr(self._selector, "get_key", self._selector)
+        pairs = DataStream(self._environment, self._node).map(
+            lambda value: Row(f0=select(value), f1=value)
+        )
+        return pairs.execute_and_collect(job_execution_name, limit)
 
     def process(self, func: Any, output_type: TypeInformation | None = None) -> DataStream:
         """Run a KeyedProcessFunction."""
@@ -163,3 +178,25 @@ class KeyedStream(DataStream):
         if slide == 0:
             return self.window(CountTumblingWindowAssigner(size))
         return self.window(CountSlidingWindowAssigner(size, slide))
+
+
+def _refused(method: str) -> Callable[..., NoReturn]:
+    @wraps(getattr(DataStream, method))
+    def refuse(self: KeyedStream, *args: Any, **settings: Any) -> NoReturn:
+        raise UnsupportedOperationError(
+            f"{method} is for operators, and a KeyedStream is none, as in Flink: its partitions "
+            f"follow its keys. Call {method} on the stream before key_by, or on the one that the "
+            "function after it returns"
+        )
+
+    refuse.__doc__ = "Refused: a stream with keys is no operator, and its keys partition it."
+    return refuse
+
+
+for _method in (
+    *("name", "get_name", "uid", "set_uid_hash", "set_parallelism"),
+    *("set_max_parallelism", "force_non_parallel", "set_buffer_timeout", "start_new_chain"),
+    *("disable_chaining", "slot_sharing_group", "cache", "shuffle", "rebalance", "rescale"),
+    *("forward", "broadcast", "partition_custom"),
+):
+    setattr(KeyedStream, _method, _refused(_method))

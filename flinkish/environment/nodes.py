@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -52,6 +52,7 @@ class Node:
     source: Callable[[], Input] | None = None
     act: Act | None = None
     alone: bool = False
+    ships: str = ""
     uid: str | None = None
     parallelism: int | None = None
     max_parallelism: int | None = None
@@ -61,6 +62,9 @@ class Node:
     def operator_uid(self) -> str:
         """The name of its state in checkpoints: the user's, or one by its place in the program."""
         return self.uid or f"{self.name.lower().replace(' ', '-')}-{self.number}"
+
+
+_PACTS = {"source": "Data Source", "sink": "Data Sink"}
 
 
 class Graph:
@@ -91,6 +95,26 @@ class Graph:
         self.nodes.remove(node)
         return with_ancestors([node])
 
+    def plan(self, tasks: int) -> list[dict[str, Any]]:
+        """The operators as Flink's execution plans show them; ``tasks`` is the parallelism."""
+        return [
+            {
+                "id": node.number,
+                "type": node.name,
+                "pact": _PACTS.get(node.role, "Operator"),
+                "contents": node.name,
+                "parallelism": node.parallelism or tasks,
+                "uid": node.operator_uid,
+                "predecessors": [
+                    {"id": one.number, "ship_strategy": strategy, "side": "second"}
+                    for source in node.inputs
+                    for one, strategy in _shipped(source, "HASH" if node.keyed else "FORWARD")
+                ],
+            }
+            for node in self.nodes
+            if not node.ships
+        ]
+
     def take(self) -> list[Node]:
         """The nodes since the last job; the next job has others.
 
@@ -106,6 +130,15 @@ class Graph:
                 )
         found, self.nodes = self.nodes, []
         return found
+
+
+def _shipped(node: Node, strategy: str) -> Iterator[tuple[Node, str]]:
+    """The operators from which elements come to a reader of a node, and how."""
+    if not node.ships:
+        yield node, strategy
+        return
+    for one in node.inputs:  # a union ships elements as its reader does
+        yield from _shipped(one, strategy if node.ships == "UNION" else node.ships)
 
 
 def with_ancestors(nodes: Sequence[Node]) -> list[Node]:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["COPIES", "DataStream"]
 
-# The node of a stream that has a copy of each element in each task of the next operator.
-COPIES = "Broadcast"
+# How a stream ships a copy of each element to each task of the next operator.
+COPIES = "BROADCAST"
 
 
 class DataStream(Settled):
@@ -126,7 +126,8 @@ class DataStream(Settled):
                 f"project takes positions from 0 to {len(fields) - 1}, not {wrong or 'none'}"
             )
         chosen = Types.TUPLE([fields[index] for index in field_indexes])
-        return self.map(lambda value: tuple(value[index] for index in field_indexes), chosen)
+        found = self.map(lambda value: tuple(value[index] for index in field_indexes), chosen)
+        return found.name("Projection")
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
         """The stream with event time, by the strategy's timestamp assigner.
@@ -158,7 +159,11 @@ class DataStream(Settled):
             return first.union(*others)
 
         nodes = [one._node for one in streams]
-        return self._after("Union", build, self._node.kind, *nodes) if nodes else self
+        if not nodes:
+            return self
+        found = self._after("Union", build, self._node.kind, *nodes)
+        found._node.ships = "UNION"
+        return found
 
     def connect(self, ds: Any) -> Any:
         """This stream and another one for one function: `ConnectedStreams`.
@@ -187,7 +192,7 @@ class DataStream(Settled):
             def copied(this: Any, stream: Any, tasks: int) -> Any:
                 return this.copied(stream, tasks)
 
-            return self._parted(COPIES, copied)
+            return self._parted("Broadcast", copied, COPIES)
         descriptors = (broadcast_state_descriptor, *other_broadcast_state_descriptors)
         found: BroadcastStream = BroadcastStream(self, descriptors)
         return found
@@ -220,20 +225,30 @@ class DataStream(Settled):
     # --- places, which Spark chooses itself
 
     def shuffle(self) -> DataStream:
-        """The stream itself: Spark spreads the elements."""
-        return self
+        """The same elements: Spark spreads them."""
+        return self._shipped("SHUFFLE")
 
     def rebalance(self) -> DataStream:
-        """The stream itself: Spark spreads the elements."""
-        return self
+        """The same elements: Spark spreads them."""
+        return self._shipped("REBALANCE")
 
     def rescale(self) -> DataStream:
-        """The stream itself: Spark spreads the elements."""
-        return self
+        """The same elements: Spark spreads them."""
+        return self._shipped("RESCALE")
 
     def forward(self) -> DataStream:
-        """The stream itself: functions that follow each other run in one task anyway."""
-        return self
+        """The same elements: functions that follow each other run in one task anyway."""
+        return self._shipped("FORWARD")
+
+    def _shipped(self, strategy: str) -> DataStream:
+        """A stream of these elements, of which plans say how Flink would ship them."""
+
+        def build(stream: Any) -> Any:
+            return stream
+
+        found = self._after(strategy.title(), build, self._node.kind)
+        found._node.ships = strategy
+        return found
 
     def partition_custom(self, partitioner: Any, key_selector: Any) -> DataStream:
         """The elements, each in the task that a Partitioner gives it to.
@@ -255,16 +270,18 @@ class DataStream(Settled):
         def build(this: Any, stream: Any, tasks: int) -> Any:
             return stream.partition_custom(partitioner, key_selector, tasks)
 
-        return self._parted("Partition Custom", build)
+        return self._parted("Partition Custom", build, "CUSTOM")
 
-    def _parted(self, name: str, deal: Callable[..., Any]) -> DataStream:
+    def _parted(self, name: str, deal: Callable[..., Any], ships: str) -> DataStream:
         """A stream whose elements are dealt to the tasks of the operator that follows."""
         environment, node = self._environment, self._node
 
         def build(this: Any, stream: Any, tasks: int | None) -> Any:
             return deal(this, stream, tasks or environment._tasks())
 
-        made = environment._graph.add(name, "partition", (node,), kind=node.kind, build=build)
+        made = environment._graph.add(
+            name, "partition", (node,), kind=node.kind, build=build, ships=ships
+        )
         return DataStream(environment, made)
 
     def cache(self) -> DataStream:

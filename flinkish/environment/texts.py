@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from flinkish.common._composite_types import _ElementsTypeInfo
 from flinkish.common.row import Row
 from flinkish.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 
@@ -67,6 +68,8 @@ def _narrowing(kind: TypeInformation) -> Callable[[Any], Any] | None:
     """The function that leaves to each FLOAT the digits that tell it; None without a FLOAT."""
     if kind == Types.FLOAT():
         return lambda value: None if value is None else float(str(np.float32(value)))
+    if isinstance(kind, _ElementsTypeInfo) and (item := _narrowing(kind.elem_type)):
+        return lambda values: None if values is None else [item(value) for value in values]
     if not isinstance(kind, (RowTypeInfo, TupleTypeInfo)):
         return None
     parts = [_narrowing(one) for one in kind.get_field_types()]

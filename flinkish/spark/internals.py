@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 import sys
 import tempfile
 import zipfile
@@ -42,13 +41,11 @@ __all__ = [
     "end_after_batch",
     "has_ended",
     "input_is_whole",
-    "jvm_runs",
     "loads",
     "map_in_jvm",
     "optimized_plan",
     "spark_schema",
     "use_python",
-    "use_python_path",
 ]
 
 # `pyspark.cloudpickle` is the one that Spark's workers have: an installed cloudpickle may be of
@@ -284,25 +281,6 @@ def end_after_batch(query: StreamingQuery) -> None:
         waits = thread.getState().toString() == "TIMED_WAITING"
         if waits and not execution.status().isTriggerActive():
             execution.stop()
-
-
-def jvm_runs() -> bool:
-    """Whether Spark's JVM has been started, so that options for its start come too late.
-
-    `SparkContext._gateway` is set then; below spark-submit the JVM started this program.  Run on
-    4.1.4 and 4.3.0.
-    """
-    return SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ
-
-
-def use_python_path(context: SparkContext, directories: Sequence[str]) -> None:
-    """Have workers look for modules in these directories, too, before those of their Python.
-
-    `SparkContext.environment` goes with each function that is sent.  Run on 4.1.4 and 4.3.0.
-    """
-    before = context.environment.get("PYTHONPATH", "").split(os.pathsep)
-    named = [one for one in dict.fromkeys([*directories, *before]) if one]
-    context.environment["PYTHONPATH"] = os.pathsep.join(named)
 
 
 def use_python(context: SparkContext, executable: str) -> None:

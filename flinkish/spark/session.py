@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from flinkish.common.durations import DurationLike
 from flinkish.common.errors import IllegalStateError, MissingDependencyError
-from flinkish.spark.internals import use_python, use_python_path
+from flinkish.spark.internals import use_python
 from flinkish.spark.real_time_settings import configure_real_time
 
 __all__ = [
@@ -95,7 +95,10 @@ def _use_this_path(spark: SparkSession) -> None:
     installed = tuple({sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix})
     places = [os.path.abspath(place or os.curdir) for place in sys.path]
     own = [one for one in places if os.path.isdir(one) and not one.startswith(installed)]
-    use_python_path(context, own)
+    # It goes with each function that is sent.
+    before = context.environment.get("PYTHONPATH", "").split(os.pathsep)
+    paths = [one for one in dict.fromkeys([*own, *before]) if one]
+    context.environment["PYTHONPATH"] = os.pathsep.join(paths)
 
 
 def context_of(spark: SparkSession) -> SparkContext | None:

@@ -76,11 +76,38 @@ def test_the_plan_has_the_nodes_in_their_order() -> None:
     stream.key_by(lambda pair: pair[0]).sum(1).uid("sums").print("x")
     nodes = json.loads(env.get_execution_plan())["nodes"]
     assert [node["type"] for node in nodes] == ["Collection", "same", "Rolling sum", "Print"]
-    assert [node["predecessors"] for node in nodes] == [[], [1], [2], [3]]
+    before = [[(one["id"], one["ship_strategy"]) for one in node["predecessors"]] for node in nodes]
+    assert before == [[], [(1, "FORWARD")], [(2, "HASH")], [(3, "FORWARD")]]
+    pacts = [node["pact"] for node in nodes]
+    assert pacts == ["Data Source", "Operator", "Operator", "Data Sink"]
     assert [node["uid"] for node in nodes] == ["collection-1", "same-2", "sums", "print-4"]
     env.close()
     pairs(env)
     assert [node["id"] for node in json.loads(env.get_execution_plan())["nodes"]] == [5]
+
+
+def test_the_plan_says_how_elements_are_shipped() -> None:
+    env = environment().set_parallelism(8)
+    first, second = pairs(env), pairs(env).force_non_parallel()
+    united = first.union(second.rebalance()).map(lambda pair: pair).set_parallelism(3)
+    for ship in ("shuffle", "rescale", "forward", "broadcast"):
+        getattr(united, ship)().map(lambda pair: pair)
+    first.project(0)
+    nodes = {node["id"]: node for node in json.loads(env.get_execution_plan())["nodes"]}
+    assert [node["parallelism"] for node in nodes.values()][:3] == [8, 1, 3]
+    ships = [
+        [one["ship_strategy"] for one in node["predecessors"]] for node in [*nodes.values()][2:]
+    ]
+    strategies = [["SHUFFLE"], ["RESCALE"], ["FORWARD"], ["BROADCAST"], ["FORWARD"]]
+    assert ships == [["FORWARD", "REBALANCE"], *strategies]
+    assert [*nodes.values()][-1]["type"] == "Projection"
+
+
+@pytest.mark.parametrize("method", ["name", "uid", "shuffle", "broadcast", "set_parallelism"])
+def test_a_keyed_stream_is_no_operator(method: str) -> None:
+    keyed = pairs(environment()).key_by(lambda pair: pair[0])
+    with pytest.raises(UnsupportedOperationError, match=f"{method} is for operators"):
+        getattr(keyed, method)(*(["a"] if method != "broadcast" else []))
 
 
 def test_settings_are_kept() -> None:

@@ -58,6 +58,7 @@ def test_texts_are_javas(value: Any, text: str) -> None:
             Row.of_kind(RowKind.DELETE, 0.10000000149011612, (1, None)),
             "-D[0.1, (1,null)]",
         ),
+        (Types.ROW([Types.PRIMITIVE_ARRAY(Types.FLOAT())]), Row([1.100000023841858]), "+I[[1.1]]"),
         (Types.ROW([Types.DOUBLE()]), Row(0.10000000149011612), "+I[0.10000000149011612]"),
     ],
 )

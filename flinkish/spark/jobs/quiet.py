@@ -7,8 +7,6 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from flinkish.spark.internals import jvm_runs
-
 __all__ = ["with_quiet_log"]
 
 _OPTIONS = "spark.driver.extraJavaOptions"
@@ -21,11 +19,11 @@ _VARIABLES = ("PYSPARK_SUBMIT_ARGS", "SPARK_SUBMIT_OPTS", "JDK_JAVA_OPTIONS", "J
 def with_quiet_log(settings: Mapping[str, str]) -> dict[str, str]:
     """Settings of a session, with a configuration of its log.
 
-    They stay as they are if the user has a configuration of log4j, or if the JVM runs already, as
-    below spark-submit.
+    They stay as they are if the user has a configuration of log4j, and below spark-submit, which
+    has started the JVM.
     """
     found = dict(settings)
-    if _is_configured(settings) or jvm_runs():
+    if _is_configured(settings) or "PYSPARK_GATEWAY_PORT" in os.environ:
         return found
     option = f"-Dlog4j2.configurationFile={_CONFIGURATION.as_uri()}"
     found[_OPTIONS] = f"{found.get(_OPTIONS, '')} {option}".strip()

@@ -111,7 +111,7 @@ class ElementWise:
         source, steps = (self._rows, ()) if self._chain is None else self._chain
         rows = _chained(source, (*steps, step), self._rows.output, dealt=True)
         frame = rows.frame.repartition(partitions, SLOT).drop(SLOT)
-        return _stream(replace(rows, mapped=MappedFrame(frame)))
+        return _stream(replace(rows, mapped=MappedFrame(frame), placed=True))
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
         """The stream of a side output of the ProcessFunction that made this stream.
@@ -185,7 +185,8 @@ def _chained(
         job = replace(job, count=None)
     within, mapped, kept = source.within, source.mapped, None
     if within is not None and any(may_change(step.function) for step in steps):
-        mapped = in_subtasks(mapped, tasks)
+        # To coalesce may change the numbers of tasks that elements were dealt to.
+        mapped = in_subtasks(mapped, None if source.placed or source.chained else tasks)
         kept = within.fields_of(" ".join(step.uid or step.name for step in steps))
     plan = ChainPlan(
         steps=steps,

@@ -84,6 +84,7 @@ class StreamRows:
     watermark_lost: bool = False
     paths: Mapping[str, list[str]] = field(default_factory=dict)
     plans: Mapping[str, OperatorPlan] = field(default_factory=dict)
+    placed: bool = False
     within: Pass | None = None
     job: JobScope = field(default_factory=JobScope)
 

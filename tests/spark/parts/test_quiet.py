@@ -13,8 +13,7 @@ OPTIONS = "spark.driver.extraJavaOptions"
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quiet, "jvm_runs", lambda: False)
-    for name in (*quiet._VARIABLES, "SPARK_HOME", "SPARK_CONF_DIR"):
+    for name in (*quiet._VARIABLES, "SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_GATEWAY_PORT"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -58,6 +57,6 @@ def test_options_of_the_users_count(
     assert quiet.with_quiet_log(own) == own
 
 
-def test_nothing_is_set_once_the_jvm_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quiet, "jvm_runs", lambda: True)
+def test_nothing_is_set_below_spark_submit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
     assert quiet.with_quiet_log({}) == {}

@@ -106,7 +106,8 @@ def test_shapes(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
     for name, stream in {**streams, "swapped": swapped, "listed": listed}.items():
         stream.add_sink(Lines(tmp_path / name))
     with keyed.execute_and_collect() as results:
-        assert sorted(results) == [("a", 1), ("a", 3), ("b", 2)]
+        found = sorted(results, key=repr)
+    assert found == [Row(f0=pair[0], f1=pair) for pair in [("a", 1), ("a", 3), ("b", 2)]]
     by_side = [(side, n) for side in ("one", "two") for n in (1, 2, 3)]
     for name, pairs_of in {
         "rows": [("a", 1), ("a", 3), ("b", 2)],

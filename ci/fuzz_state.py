@@ -34,8 +34,8 @@ from flinkish.spark.versions.groups import (
     Group,
     Piece,
     decode_node,
-    decode_page,
-    encode_page,
+    pack_pieces,
+    unpack_pieces,
 )
 from flinkish.spark.versions.loading import read_version
 from flinkish.spark.versions.manifest import (
@@ -220,14 +220,17 @@ def version(chance: random.Random) -> None:
     length = int.from_bytes(whole[-12:-4], "little")
     body = bytes(codec.unseal(whole[-12 - length : -12], KIND_MANIFEST, 0))
     frame = codec.seal(KIND_MANIFEST, chance.choice((1, 2)), 0, damaged(body, chance))
-    again = frame + len(frame).to_bytes(8, "little") + whole[-4:]
+    sealed = frame + len(frame).to_bytes(8, "little") + whole[-4:]
     with contextlib.suppress(codec.CorruptFrame, MisplacedFile):
-        read_manifest(pa.BufferReader(again), "op", names[2])
-    group = Group(3, b"head", recent={number: Piece(0, number, 9, True, 5) for number in range(3)})
+        read_manifest(pa.BufferReader(sealed), "op", names[2])
+    listed = pack_pieces({number: Piece(0, number, 9, True, 5) for number in range(3)})
+    node = Group(3, b"head", b"", listed).encode(lambda page: Piece(0, 0, len(page), False, 5))
     with contextlib.suppress(CorruptStateError):
-        decode_node(damaged(group.encode(), chance), 3)
+        group_again = decode_node(damaged(node, chance), 3)
+        assert group_again.last >= -1, "a piece before the first"
+        assert len(group_again.page_places) <= len(group_again.pages), "more pages than bytes"
     with contextlib.suppress(CorruptStateError):
-        decode_page(damaged(encode_page(group.recent), chance))
+        unpack_pieces(damaged(listed, chance))
 
 
 TARGETS: dict[str, Callable[[random.Random], None]] = {

@@ -8,17 +8,17 @@ long the log is, and a key group that is not changed costs nothing: its node sta
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgspec
 
 from flinkish.common.errors import CorruptStateError
 
-__all__ = ["PAGE", "Group", "Note", "Piece", "decode_node", "decode_page", "encode_page"]
+__all__ = ["PAGE", "Group", "Note", "Piece", "decode_node", "pack_pieces", "unpack_pieces"]
 
-PAGE = 32  # pieces
+PAGE = 16  # pieces
 
 _PIECE = struct.Struct("<IIQIBI")
 _MORE, _CHECKED = 1, 2  # flags
@@ -54,51 +54,75 @@ class Note(NamedTuple):
 class Group:
     """A key group that was read.
 
-    ``older`` are the pieces of its ``pages``, None as long as these have not been read; ``recent``
-    are those after them.  ``changed``: it needs a new node.
+    ``latest`` lists its latest pieces and ``pages`` the pages before them, both as they are in the
+    node: most batches add a piece to a log, and look at none.  ``pieces`` are all of them, None as
+    long as nobody asked; if the group is ``loose``, they are its contents, and the lists are empty.
+    ``changed``: it needs a new node.
     """
 
     number: int
     head: bytes | None = None
-    pages: list[Piece] = field(default_factory=list)
-    older: dict[int, Piece] | None = None
-    recent: dict[int, Piece] = field(default_factory=dict)
+    pages: bytes = b""
+    latest: bytes = b""
+    pieces: dict[int, Piece] | None = None
+    loose: bool = False
     note: Note | None = None
     changed: bool = False
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to keep."""
-        return self.head is None and not self.recent and not self.pages
+        return self.head is None and not self.latest and not (self.loose and self.pieces)
 
-    def encode(self) -> bytes:
-        """The node."""
-        pages = _pack(enumerate(self.pages))
-        return _encode((self.number, self.head, pages, _pack(self.recent.items())))
+    @property
+    def last(self) -> int:
+        """The highest sequence number; -1 without a piece."""
+        if self.loose:
+            return max(self.pieces or (), default=-1)
+        if not self.latest:
+            return -1
+        sequence: int = _PIECE.unpack_from(self.latest, len(self.latest) - _PIECE.size)[0]
+        return sequence
 
+    @property
+    def page_places(self) -> list[Piece]:
+        """Where the pages are."""
+        return list(unpack_pieces(self.pages).values())
 
-def encode_page(pieces: Mapping[int, Piece]) -> bytes:
-    """A page that lists these pieces."""
-    return _pack(pieces.items())
+    def append(self, sequence: int, piece: Piece) -> None:
+        """Add a piece after all others."""
+        if not self.loose:
+            self.latest += pack_pieces({sequence: piece})
+        if self.pieces is not None:
+            self.pieces[sequence] = piece
 
-
-def decode_page(data: bytes) -> dict[int, Piece]:
-    """The pieces that a page lists; CorruptStateError for other bytes."""
-    return dict(_unpack(data))
+    def encode(self, write: Callable[[bytes], Piece]) -> bytes:
+        """The node, after full pages have been written."""
+        latest = (
+            pack_pieces(dict(sorted((self.pieces or {}).items()))) if self.loose else self.latest
+        )
+        pages = self.pages
+        while len(latest) > PAGE * _PIECE.size:
+            page, latest = latest[: PAGE * _PIECE.size], latest[PAGE * _PIECE.size :]
+            pages += pack_pieces({len(pages) // _PIECE.size: write(page)})
+        return _encode((self.number, self.head, pages, latest))
 
 
 def decode_node(data: bytes, number: int) -> Group:
     """The key group of this number out of its node; CorruptStateError for other bytes."""
     try:
-        found, head, pages, recent = _decode(data)
+        found, head, pages, latest = _decode(data)
     except msgspec.MsgspecError as error:
         raise _damaged(str(error), number) from error
-    if found != number:
-        raise _damaged(f"it is of key group {found}", number)
-    return Group(number, head, [page for _, page in _unpack(pages)], None, dict(_unpack(recent)))
+    if found != number or len(pages) % _PIECE.size or len(latest) % _PIECE.size:
+        raise _damaged(
+            f"key group {found} with lists of {len(pages)} and {len(latest)} bytes", number
+        )
+    return Group(number, head, pages, latest)
 
 
-def _pack(pieces: Iterable[tuple[int, Piece]]) -> bytes:
+def pack_pieces(pieces: Mapping[int, Piece]) -> bytes:
+    """A list of pieces by their sequence numbers."""
     return b"".join(
         _PIECE.pack(
             sequence,
@@ -108,16 +132,20 @@ def _pack(pieces: Iterable[tuple[int, Piece]]) -> bytes:
             piece.more * _MORE | (piece.checksum is not None) * _CHECKED,
             piece.checksum or 0,
         )
-        for sequence, piece in pieces
+        for sequence, piece in pieces.items()
     )
 
 
-def _unpack(data: bytes) -> Iterator[tuple[int, Piece]]:
+def unpack_pieces(data: bytes) -> dict[int, Piece]:
+    """The pieces of such a list, or of a page; CorruptStateError for other bytes."""
     if len(data) % _PIECE.size:
         raise _damaged(f"a list of pieces has {len(data)} bytes")
-    for sequence, file, offset, size, flags, checksum in _PIECE.iter_unpack(data):
-        known = checksum if flags & _CHECKED else None
-        yield sequence, Piece(file, offset, size, bool(flags & _MORE), known)
+    return {
+        sequence: Piece(
+            file, offset, size, bool(flags & _MORE), checksum if flags & _CHECKED else None
+        )
+        for sequence, file, offset, size, flags, checksum in _PIECE.iter_unpack(data)
+    }
 
 
 def _damaged(found: str, key_group: int | None = None) -> CorruptStateError:

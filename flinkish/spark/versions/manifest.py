@@ -102,7 +102,7 @@ class Manifest:
         return found + [
             number
             for number, group in self.groups.items()
-            if any(piece.file == self.number for piece in group.recent.values())
+            if any(piece.file == self.number for piece in (group.pieces or {}).values())
         ]
 
 
@@ -244,7 +244,7 @@ def _read_first(body: bytes, operator: str, name: VersionName) -> Manifest:
     groups = {}
     for number, group in form.groups.items():
         pieces = {sequence: Piece(*place, None) for sequence, place in group.pieces.items()}
-        groups[number] = Group(number, group.head, recent=pieces, changed=True)
+        groups[number] = Group(number, group.head, pieces=pieces, loose=True, changed=True)
         for piece in pieces.values():
             files[piece.file].live += piece.size
     return Manifest(

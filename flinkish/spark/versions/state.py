@@ -14,15 +14,7 @@ from flinkish.common.errors import CorruptStateError
 from flinkish.common.timestamps import MAX_TIMESTAMP
 from flinkish.spark.versions.directory import VersionDirectory, VersionWriter
 from flinkish.spark.versions.emptying import files_to_empty
-from flinkish.spark.versions.groups import (
-    PAGE,
-    Group,
-    Note,
-    Piece,
-    decode_node,
-    decode_page,
-    encode_page,
-)
+from flinkish.spark.versions.groups import Group, Note, Piece, decode_node, unpack_pieces
 from flinkish.spark.versions.manifest import (
     NO_LABEL,
     NO_TIMER,
@@ -102,11 +94,11 @@ class PartitionState:
                 if key_group % self._name.partitions == self._name.partition or key_group < 0:
                     found = other._group(key_group)
                     pieces = other._pieces(found).items()
-                    recent = {sequence: here(piece) for sequence, piece in pieces}
+                    own = {sequence: here(piece) for sequence, piece in pieces}
                     self._groups[key_group] = Group(
-                        key_group, found.head, recent=recent, note=found.note, changed=True
+                        key_group, found.head, pieces=own, loose=True, note=found.note, changed=True
                     )
-                    for piece in recent.values():
+                    for piece in own.values():
                         self._count(piece, 1)
         finally:
             other._close()
@@ -119,11 +111,12 @@ class PartitionState:
 
     def _pieces(self, group: Group) -> dict[int, Piece]:
         """All pieces of a key group, whose pages are read if they have not been."""
-        if group.older is None:
-            group.older = {}
-            for page in group.pages:
-                group.older.update(decode_page(self._read(page)))
-        return group.older | group.recent
+        if group.pieces is None:
+            group.pieces = {}
+            for page in group.page_places:
+                group.pieces.update(unpack_pieces(self._read(page)))
+            group.pieces.update(unpack_pieces(group.latest))
+        return group.pieces
 
     def _group(self, key_group: int) -> Group:
         """A key group, read if it has not been."""
@@ -163,21 +156,16 @@ class PartitionState:
 
     def containsKey(self, key: tuple[int]) -> bool:
         """Whether there is a head, or a piece of this number."""
-        return self._current.head is not None if key == HEAD else self._piece(key[0]) is not None
+        group = self._current
+        return group.head is not None if key == HEAD else key[0] in self._pieces(group)
 
     def getValue(self, key: tuple[int]) -> tuple[bytes, bool] | None:
         """A head or a piece, and whether the next piece belongs to it; None without one."""
         if key == HEAD:
             head = self._current.head
             return None if head is None else (head, False)
-        piece = self._piece(key[0])
+        piece = self._pieces(self._current).get(key[0])
         return None if piece is None else (self._read(piece), piece.more)
-
-    def _piece(self, sequence: int) -> Piece | None:
-        group = self._current
-        if sequence in group.recent or not group.pages:
-            return group.recent.get(sequence)
-        return self._pieces(group).get(sequence)
 
     def updateValue(self, key: tuple[int], value: tuple[bytes, bool]) -> None:
         """Write a head or a piece."""
@@ -187,10 +175,13 @@ class PartitionState:
         if key == HEAD:
             group.head, group.note = data, None
             return
-        last = max(group.recent, default=None)
-        if (last is None or key[0] <= last) and self._piece(key[0]) is not None:
-            self._drop(group, key[0])
-        group.recent[key[0]] = self._write(data, more)
+        if key[0] > group.last:
+            group.append(key[0], self._write(data, more))
+            return
+        pieces = self._loosen(group)
+        if key[0] in pieces:
+            self._count(pieces[key[0]], -1)
+        pieces[key[0]] = self._write(data, more)
 
     def removeKey(self, key: tuple[int]) -> None:
         """Forget a head or a piece."""
@@ -198,19 +189,15 @@ class PartitionState:
         if key == HEAD:
             self._current.head = self._current.note = None
         else:
-            self._drop(self._current, key[0])
+            self._count(self._loosen(self._current).pop(key[0]), -1)
 
-    def _drop(self, group: Group, sequence: int) -> None:
-        if sequence not in group.recent:
-            self._dissolve(group)
-        self._count(group.recent.pop(sequence), -1)
-
-    def _dissolve(self, group: Group) -> None:
-        """Have a key group without pages, so that all of its pieces can be changed."""
-        group.recent = self._pieces(group)
-        for page in group.pages:
+    def _loosen(self, group: Group) -> dict[int, Piece]:
+        """The pieces of a key group, to be changed in any way: its lists are given up."""
+        pieces = self._pieces(group)
+        for page in group.page_places:
             self._count(page, -1)
-        group.pages, group.older, group.changed = [], {}, True
+        group.pages, group.latest, group.loose, group.changed = b"", b"", True, True
+        return pieces
 
     # --- notes
 
@@ -346,13 +333,7 @@ class PartitionState:
         """The records, after new nodes have been written for what has changed."""
         changed = [group for group in self._groups.values() if group.changed]
         kept = [group for group in changed if not group.is_empty]
-        nodes = []
-        for group in kept:
-            while len(group.recent) > PAGE:
-                first = dict(sorted(group.recent.items())[:PAGE])
-                group.pages.append(self._write(encode_page(first), False))
-                group.recent = {n: p for n, p in group.recent.items() if n not in first}
-            nodes.append(group.encode())
+        nodes = [group.encode(lambda page: self._write(page, False)) for group in kept]
         offset = self._writer.write(b"".join(nodes)) if nodes else 0
         rows = []
         for group, node in zip(kept, nodes, strict=True):
@@ -390,12 +371,12 @@ class PartitionState:
         for key_group in written:
             if key_group in self._places or key_group in self._groups:
                 group = self._group(key_group)
-                pieces = [*group.pages, *self._pieces(group).values()]
-                if any(piece.file == number for piece in pieces):
-                    self._dissolve(group)
-                    for sequence, piece in group.recent.items():
+                places = [*group.page_places, *self._pieces(group).values()]
+                if any(piece.file == number for piece in places):
+                    pieces = self._loosen(group)
+                    for sequence, piece in pieces.items():
                         if piece.file == number:
-                            group.recent[sequence] = self._write(self._read(piece), piece.more)
+                            pieces[sequence] = self._write(self._read(piece), piece.more)
                             self._count(piece, -1)
                 group.changed = True
 

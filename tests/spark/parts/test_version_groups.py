@@ -24,7 +24,7 @@ def live(state: PartitionState) -> dict[str, int]:
     found: Counter[str] = Counter()
     for key_group in state.key_groups:
         group = state._group(key_group)
-        for piece in [*group.pages, *state._pieces(group).values()]:
+        for piece in [*group.page_places, *state._pieces(group).values()]:
             found[state._files[piece.file].path] += piece.size
     state.abandon()
     return dict(found)

@@ -47,7 +47,7 @@ for version in $asked; do
     say "Python $version: installing it where no compiler is in reach"
     alone=(env -i "PATH=$venv/bin" "HOME=$place" LANG=C.UTF-8)
     logged "install-$version" env "PATH=$venv/bin" "$venv/bin/pip" install \
-        --disable-pip-version-check "$place/wheels-$version"/*.whl pytest hypothesis psutil fsspec "pandas<3"
+        --disable-pip-version-check "$(echo "$place/wheels-$version"/*.whl)[arrow]" pytest hypothesis psutil fsspec "pandas<3"
     cd "$place/room"
     "${alone[@]}" python -W error "$source/ci/smoke.py"
     "${alone[@]}" pytest -q -c "$source/pyproject.toml" --rootdir . \

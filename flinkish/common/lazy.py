@@ -11,6 +11,8 @@ from flinkish.common.pyflink_names import has_pyflink_name, pyflink_name
 
 __all__ = ["lazy_names", "refused_names"]
 
+_EXTRAS = {"pyarrow": "arrow", "pyspark": "spark", "py4j": "spark", "pandas": "spark"}
+
 
 def lazy_names(
     package: str,
@@ -25,6 +27,9 @@ def lazy_names(
 
     Any number of threads may ask for a name first.  The lock of a module's import lets one of
     them run the module; the others wait and store the same object under the same name once more.
+
+    If a module needs a package that is not installed, asking for its name raises a
+    MissingDependencyError with the extra of flinkish that brings it.
 
     ``refused`` are modules that refuse names of the package, too, with those names in one text.
 
@@ -46,7 +51,18 @@ def lazy_names(
                 name=name,
                 obj=sys.modules[package],
             )
-        value = bound[name] = getattr(import_module(homes[name]), name)
+        try:
+            value = bound[name] = getattr(import_module(homes[name]), name)
+        except ModuleNotFoundError as error:
+            missing = (error.name or "").partition(".")[0]
+            if missing not in _EXTRAS:
+                raise
+            # Not at the top: the package of errors has lazy names itself.
+            from flinkish.common.errors import MissingDependencyError
+
+            raise MissingDependencyError.of(
+                missing, feature=f"{package}.{name}", extra=_EXTRAS[missing]
+            ) from error
         return value
 
     def __dir__() -> list[str]:

@@ -36,7 +36,13 @@ def read_table(data: memoryview) -> Any:
 
 
 def _read(data: memoryview, take: Any) -> Any:
-    import pyarrow
+    try:
+        import pyarrow
+    except ModuleNotFoundError as error:
+        raise SerializationError(
+            "an Arrow batch came in, and the package pyarrow, which reads it, cannot be imported: "
+            "pip install 'flinkish[arrow]'"
+        ) from error
 
     try:
         _look(data)

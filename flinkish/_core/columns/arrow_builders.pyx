@@ -3,7 +3,7 @@
 import datetime
 
 import numpy
-import pyarrow
+from flinkish._core.values.arrow import pyarrow
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_GET_SIZE

@@ -4,7 +4,7 @@ import datetime
 import zoneinfo
 
 import numpy
-import pyarrow
+from flinkish._core.values.arrow import pyarrow
 
 from cpython.object cimport PyObject
 from flinkish._core.values.row cimport Row, row_names

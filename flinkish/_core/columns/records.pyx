@@ -1,7 +1,7 @@
 """Batches of Arrow columns as records, and event times as epoch milliseconds."""
 
 import numpy
-import pyarrow
+from flinkish._core.values.arrow import pyarrow
 
 cimport cython
 from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer

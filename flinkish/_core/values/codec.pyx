@@ -6,7 +6,7 @@ import zlib
 from typing import NamedTuple
 
 import numpy
-import pyarrow
+from flinkish._core.values.arrow import pyarrow
 
 from cpython.buffer cimport (
     PyBUF_CONTIG_RO,

@@ -28,6 +28,7 @@ COLUMNS = {
     "l": DataTypes.ARRAY(DataTypes.INT()),
 }
 KIND = RowTypeInfo([one.kind for one in COLUMNS.values()], list(COLUMNS))
+MAPS = RowTypeInfo([DataTypes.MAP(DataTypes.STRING(), DataTypes.INT()).kind], ["m"])
 UTC = timezone.utc
 
 
@@ -65,7 +66,14 @@ def test_json() -> None:
     with pytest.raises(RecordError, match=r"field at: .* is not a timestamp such as 2024-07-01 12"):
         row("json", '{"at":"2024-07-01T12:30:00"}')
     assert row("json", '{"at":"x","n":1}', ignore_parse_errors="true")[:2] == (1, None)
+    for value in ("[1]", "5", '"a"'):
+        with pytest.raises(RecordError, match=r"field m: .* is not a JSON object"):
+            decoder("json", MAPS).decode(f'{{"m":{value}}}'.encode())
     assert row("json", '{"d":123456789}')[2] is None  # more digits than the column has
+    lenient = decoder("json", MAPS, ignore_parse_errors="true")
+    assert lenient.decode(b'[{"m":{"a":1}},5,null,{}]') == [({"a": 1},), (None,)]
+    with pytest.raises(RecordError, match="5 is not a JSON object"):
+        decoder("json", MAPS).decode(b"[{},5]")
     for nothing in (None, b"", b" \r", b"null"):
         assert decoder("json").decode(nothing) == []
 
@@ -93,6 +101,5 @@ def test_what_is_refused() -> None:
         decoder("json", fail_on_missing_field="true", ignore_parse_errors="true")
     with pytest.raises(IllegalArgumentError, match=r"'csv\.field-delimiter' .* is one character"):
         decoder("csv", field_delimiter="||")
-    maps = RowTypeInfo([DataTypes.MAP(DataTypes.STRING(), DataTypes.INT()).kind], ["m"])
     with pytest.raises(UnsupportedOperationError, match="the table t: CSV has no form for Map"):
-        decoder("csv", maps)
+        decoder("csv", MAPS)

@@ -111,10 +111,10 @@ def bound_character(node: Any) -> str | None:
 
 def _characters(node: Any) -> list[str]:
     if isinstance(node, str):
-        return list(node)
+        return list(map(clean_text, node))
     if not isinstance(node, list) or not all(map(_character, node)):
         raise RecordError(f"{node_text(node)} is not a text, nor an array of characters")
-    return ["\0" if item is None else item for item in node]
+    return ["\0" if item is None else clean_text(item) for item in node]
 
 
 def _character(node: Any) -> bool:

@@ -36,15 +36,15 @@ class JsonRecordDecoder(RecordDecoder):
             if record is None:
                 raise RecordError("the record has no value (a tombstone)")
             node = self._nodes.read(record)
-            return [] if node is None else [self._row_of(node)]
+            return self._rows_of(node)
         except RecordError:
             if self._ignores:
                 return []
             raise
 
-    def _row_of(self, node: Any) -> Any:
+    def _rows_of(self, node: Any) -> list[Any]:
         try:
-            return self._row(node)
+            return [] if node is None else [self._row(node)]
         except RecursionError:
             raise RecordError("values are nested too deep") from None
 

@@ -44,7 +44,7 @@ __all__ = ["RFC_3339", "JsonValues", "Read", "field_types_of", "has_decimals", "
 
 Read = Callable[[Any], Any]
 RFC_3339 = TimeForms("T", zone="Z", local_zone="Z")
-_BYTES = PrimitiveArrayTypeInfo(BasicTypeInfo(BasicType.BYTE))
+BYTES = PrimitiveArrayTypeInfo(BasicTypeInfo(BasicType.BYTE))
 
 
 def field_types_of(type_: TypeInformation) -> list[TypeInformation]:
@@ -105,7 +105,7 @@ class JsonValues:
             return self.row(type_)
         if isinstance(type_, MapTypeInfo):
             return self._map(type_)
-        if type_ == _BYTES:
+        if type_ == BYTES:
             return _bytes
         if isinstance(type_, PrimitiveArrayTypeInfo):
             return bound_items(type_.elem_type)
@@ -149,7 +149,10 @@ class JsonValues:
             read: dict[Any, Any] = {}
             for name, item in node.items() if isinstance(node, dict) else ():
                 try:
-                    read[key(name)] = value(item)
+                    read_key = key(name)
+                    if read_key is None:
+                        raise RecordError("the key cannot be read, and Spark's maps need one")
+                    read[read_key] = value(item)
                 except RecordError as error:
                     raise error.within(name) from None
             return read

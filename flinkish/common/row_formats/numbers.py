@@ -118,6 +118,9 @@ def decimal_of(text: str) -> Decimal:
 
 def fitted(value: Decimal, precision: int, scale: int) -> Decimal | None:
     """A decimal rounded to so many places, half up; None if it has too many digits then."""
+    value = value or Decimal(0)  # without an exponent
+    if value.adjusted() >= precision - scale and value:
+        return None
     rounded = value.quantize(Decimal((0, (1,), -scale)), ROUND_HALF_UP, _WIDE)
     return rounded if rounded.adjusted() < precision - scale or not rounded else None
 

@@ -11,11 +11,12 @@ from flinkish.common.row_formats.csv_records import CsvRecordDecoder, CsvSetting
 from flinkish.common.row_formats.errors import RecordError
 from flinkish.common.row_formats.json_nodes import NodeReader, clean_text, node_text, text_of
 from flinkish.common.row_formats.json_records import JsonRecordDecoder
-from flinkish.common.row_formats.json_values import JsonValues, Read
+from flinkish.common.row_formats.json_values import BYTES, JsonValues, Read
 from flinkish.common.row_formats.numbers import BLANKS, decimal_of, fitted
 from flinkish.common.row_formats.times import TimeForms, iso_time, jdbc_timestamp
 from flinkish.common.typeinfo import (
     DecimalTypeInfo,
+    MapTypeInfo,
     RowTypeInfo,
     TimestampTypeInfo,
     TimeTypeInfo,
@@ -50,7 +51,21 @@ class _TableValues(JsonValues):
     def _reader(self, type_: TypeInformation) -> Read:
         if isinstance(type_, DecimalTypeInfo):
             return lambda node: fitted(decimal_of(_digits(node)), type_.precision, type_.scale)
-        return super()._reader(type_)
+        read = super()._reader(type_)
+        if isinstance(type_, MapTypeInfo):
+            return _only(dict, read, "a JSON object")
+        return _only(str, read, "Base64") if type_ == BYTES else read
+
+
+def _only(class_: type, read: Read, what: str) -> Read:
+    """A function for nodes of one class, which fails for others."""
+
+    def checked(node: Any) -> Any:
+        if not isinstance(node, class_):
+            raise RecordError(f"{node_text(node)} is not {what}")
+        return read(node)
+
+    return checked
 
 
 def _digits(node: Any) -> str:
@@ -81,7 +96,7 @@ def _readers(forms: TimeForms) -> Mapping[TypeInformation, Read]:
 
 
 class JsonTableDecoder(JsonRecordDecoder):
-    """Objects as rows of a table, as JsonRowDataDeserializationSchema reads them.
+    """Objects, and arrays of them, as rows of a table, as JsonRowDataDeserializationSchema does.
 
     ``timestamps`` is ``SQL`` or ``ISO-8601``.  Tombstones and blank lines are left out.
     """
@@ -106,6 +121,19 @@ class JsonTableDecoder(JsonRecordDecoder):
     def decode(self, record: bytes | None) -> list[Any]:
         """The row; nothing of a tombstone and of JSON ``null``."""
         return super().decode(record) if record is not None and record.strip() else []
+
+    def _rows_of(self, node: Any) -> list[Any]:
+        """The rows of a node: an array has one in each element."""
+        if not isinstance(node, list):
+            return super()._rows_of(node)
+        rows = []
+        for element in node:
+            try:
+                rows += super()._rows_of(element)
+            except RecordError:
+                if not self._ignores:
+                    raise
+        return rows
 
 
 def _json(

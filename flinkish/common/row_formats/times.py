@@ -8,7 +8,7 @@ from datetime import date, datetime, time, timedelta
 
 from flinkish.common.durations import Instant
 from flinkish.common.row_formats.errors import RecordError
-from flinkish.common.row_formats.numbers import BLANKS
+from flinkish.common.row_formats.numbers import BLANKS, integer_of
 
 __all__ = [
     "TimeForms",
@@ -34,6 +34,7 @@ _JDBC_TIMESTAMP = re.compile(
 _INSTANT = re.compile(rf"{_YEAR}-(\d\d)-(\d\d)T{_CLOCK}(Z|[+-]\d\d:\d\d)", re.A | re.I)
 _DIGITS = re.compile(r"([+-]?\d+)(?:\.(\d{1,9}))?", re.A)
 _NANOS = 9
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 
 
 def _nanos(fraction: str | None) -> int:
@@ -145,7 +146,8 @@ def jdbc_time(text: str) -> time:
     parts = _JDBC_TIME.fullmatch(text)
     if parts is None:
         raise RecordError(f"{text!r} is not a time such as 12:34:56")
-    return (datetime(2000, 1, 1) + _span(parts.groups())).time()
+    seconds = _seconds(parts.groups()) % 86_400
+    return (datetime(2000, 1, 1) + timedelta(seconds=seconds)).time()
 
 
 def jdbc_timestamp(text: str) -> datetime:
@@ -156,15 +158,16 @@ def jdbc_timestamp(text: str) -> datetime:
     micros = _nanos(parts[7]) // 1000
     day = datetime.combine(_rolled(parts, text), time())
     try:
-        return day + _span(parts.groups()[3:6]) + timedelta(microseconds=micros)
+        seconds = _seconds(parts.groups()[3:6])
+        return day + timedelta(seconds=seconds, microseconds=micros)
     except OverflowError as error:
         raise RecordError(f"{text!r} is outside of Python's years, 1 to 9999") from error
 
 
-def _span(clock: Sequence[str]) -> timedelta:
+def _seconds(clock: Sequence[str]) -> int:
     """Hours, minutes and seconds, each of which may be more than a clock shows, as in java.sql."""
-    hours, minutes, seconds = map(int, clock)
-    return timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    hours, minutes, seconds = (integer_of(text, 32) for text in clock)
+    return (hours * 60 + minutes) * 60 + seconds
 
 
 def instant_of(text: str) -> Instant:
@@ -179,7 +182,7 @@ def instant_of(text: str) -> Instant:
     if zone.upper() != "Z":
         shift = (int(zone[1:3]) * 60 + int(zone[4:6])) * (-60 if zone[0] == "-" else 60)
     since = moment - datetime(1970, 1, 1)
-    return Instant(since.days * 86_400 + since.seconds - shift, _nanos(fraction))
+    return _instant(since.days * 86_400 + since.seconds - shift, _nanos(fraction), text)
 
 
 def epoch_instant_of(text: str) -> Instant | None:
@@ -187,7 +190,13 @@ def epoch_instant_of(text: str) -> Instant | None:
     digits = _DIGITS.fullmatch(text)
     if digits is None:
         return None
-    seconds, nanos = int(digits[1]), _nanos(digits[2])
+    seconds, nanos = integer_of(digits[1], None), _nanos(digits[2])
     if text.startswith("-") and nanos:
-        return Instant(seconds - 1, 1_000_000_000 - nanos)
+        return _instant(seconds - 1, 1_000_000_000 - nanos, text)
+    return _instant(seconds, nanos, text)
+
+
+def _instant(seconds: int, nanos: int, text: str) -> Instant:
+    if not _FIRST_SECOND <= seconds <= _LAST_SECOND:
+        raise RecordError(f"{text!r} is outside of Python's years, 1 to 9999, in UTC")
     return Instant(seconds, nanos)

@@ -78,6 +78,11 @@ def json_value(kind: TypeInformation, text: str | bytes, **settings: bool) -> An
         (Types.CHAR(), '""', None),
         (Types.INSTANT(), '"2024-01-01T02:00:00.5+02:00"', Instant(1_704_067_200, 500_000_000)),
         (Types.INSTANT(), "-1.5", Instant(-2, 500_000_000)),
+        (Types.INSTANT(), "100000000000000000", FAILS),
+        (Types.INSTANT(), '"0001-01-01T00:00:00+18:00"', FAILS),
+        (Types.INSTANT(), f'"{"9" * 5000}"', FAILS),
+        (Types.MAP(Types.INT(), Types.STRING()), '{"x": 1}', FAILS),
+        (Types.PRIMITIVE_ARRAY(Types.CHAR()), r'"a\ud800"', ["a", "?"]),
         (BYTES, '"AQ"', FAILS),
         (BYTES, "[1, 2]", None),
         (INTS, '[1.5, "2", null, ""]', [1, 2, 0, 0]),
@@ -193,6 +198,9 @@ def test_csv_cells(text: str, settings: dict[str, Any], cells: Any) -> None:
         (Types.SQL_DATE(), "2024-02-30", "2024-03-01"),
         (Types.SQL_DATE(), " 2024-02-03", FAILS),
         (Types.SQL_TIME(), "24:00:60", "00:01:00"),
+        (Types.SQL_TIME(), "99999999:0:0", "15:00:00"),
+        (Types.SQL_TIME(), "99999999999:0:0", FAILS),
+        (Types.SQL_TIMESTAMP(), "2024-01-01 2000000000:0:0", FAILS),
         (Types.SQL_TIMESTAMP(), " 2024-3-1 25:3:4.5 ", "2024-03-02 01:03:04.500000"),
         (Types.SQL_TIMESTAMP(), "2024-03-01  02:03:04", FAILS),
         (Types.OBJECT_ARRAY(Types.STRING()), "a;;b", "['a', '', 'b']"),
@@ -250,6 +258,8 @@ def test_decimals_of_tables() -> None:
     assert fitted(Decimal("1.235"), 4, 2) == Decimal("1.24")
     assert fitted(Decimal("99.995"), 4, 2) is None
     assert fitted(Decimal("0E+5"), 4, 2) == 0
+    assert fitted(Decimal("1E+9999999999"), 4, 2) is None
+    assert fitted(Decimal("1E-9999999999"), 4, 2) == 0
 
 
 ROWS = Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.STRING()])

@@ -120,12 +120,12 @@ class Types:
 
     @staticmethod
     def BIG_INT() -> TypeInformation:
-        """Ints of at most 38 digits."""
+        """Ints of any number of digits; decimals of 38 digits in tables and files."""
         return BasicTypeInfo(BasicType.BIG_INT)
 
     @staticmethod
     def BIG_DEC() -> TypeInformation:
-        """Decimals of 38 digits, 18 of them after the point."""
+        """Decimals with all their digits; in tables and files of 38 digits, 18 after the point."""
         return BasicTypeInfo(BasicType.BIG_DEC)
 
     @staticmethod

@@ -35,7 +35,6 @@ __all__ = [
     "PlanNode",
     "analyzed_plan",
     "arrow_schema",
-    "checkpoint_of",
     "column_in_jvm",
     "dumps",
     "end_after_batch",
@@ -44,6 +43,7 @@ __all__ = [
     "loads",
     "map_in_jvm",
     "optimized_plan",
+    "running_query",
     "spark_schema",
     "use_python",
 ]
@@ -94,17 +94,14 @@ def input_is_whole() -> bool | None:
     return None
 
 
-def checkpoint_of(spark: SparkSession, query_id: str) -> str | None:
-    """The location of a running query's checkpoint; None if it cannot be had.
-
-    `StreamExecution.resolvedCheckpointRoot` says it, which Python's StreamingQuery does not wrap.
-    Run on 4.1.4 and 4.3.0.
-    """
+def running_query(spark: SparkSession, query_id: str) -> tuple[str, bool] | None:
+    """The checkpoint of a running query, and if its offsets may be late.  Run on 4.1.4 and 4.3.0."""
     query = spark._jsparkSession.streams().get(query_id)
     if query is None:
         return None
-    location: str = query.streamingQuery().resolvedCheckpointRoot()
-    return location
+    execution = query.streamingQuery()
+    late = execution.getClass().getSimpleName().startswith("AsyncProgressTracking")
+    return execution.resolvedCheckpointRoot(), late
 
 
 def _jvm_of(spark: SparkSession) -> Any:

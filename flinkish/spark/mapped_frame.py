@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 from flinkish.spark.map_in_arrow import map_in_arrow
 from flinkish.spark.worker_heap import Batches, MapBatches, settling
 
-__all__ = ["Batches", "MapBatches", "MappedFrame"]
+__all__ = ["Batches", "MapBatches", "MappedFrame", "run_to_end"]
 
 
 @dataclass(frozen=True)
@@ -57,3 +57,8 @@ def _in_a_row(first: MapBatches, then: MapBatches) -> MapBatches:
 
     both.__name__ = f"{first.__name__}, {then.__name__}"  # in Spark's plans
     return both
+
+
+def run_to_end(frame: DataFrame) -> None:
+    """Run all that makes a batch DataFrame, in all its partitions, and keep none of it."""
+    frame.write.format("noop").mode("append").save()

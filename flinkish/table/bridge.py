@@ -70,7 +70,7 @@ def _retyped(planner: Planner, node: Any, names: Sequence[str], kind: TypeInform
     def build(this: Any, stream: Any) -> Any:
         from flinkish.spark.jobs.queries import table_of
 
-        frame = this.columns_of(stream).toDF(*names)
+        frame = this.columns_of(this.ran(stream)).toDF(*names)
         return table_of(frame, kind, [stream])
 
     graph = planner.environment._graph

@@ -133,3 +133,12 @@ def test_the_rows_of_a_retried_task_come_once(spark: SparkSession, tmp_path: Pat
     frame = as_they_come(spark.range(0, 5000, numPartitions=2))
     rows = frame.mapInArrow(once, "id bigint").collect()
     assert sorted(row.id for row in rows) == list(range(5000))
+
+
+def test_several_partitions_in_a_task(spark: SparkSession) -> None:
+    """Where rows never end, the task would wait for the end of the first one."""
+    frame = as_they_come(spark.range(8).repartition(4), 4)
+    assert frame.where(f"{PAD} is null").count() == 8
+    assert frame.repartition(1).where(f"{PAD} is null").count() == 8
+    with pytest.raises(Exception, match=r"4 partitions runs in 3 tasks.*take repartition"):
+        frame.coalesce(3).count()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pyspark import TaskContext
 
 from flinkish.common.errors import IllegalStateError
+from flinkish.spark.query_run import run_of
 
 __all__ = ["Attempt", "current_attempt"]
 
@@ -59,7 +60,7 @@ def current_attempt(operator: str) -> Attempt:
     query = context.getLocalProperty("sql.streaming.queryId") or ""
     epoch = context.getLocalProperty("streaming.sql.batchId") or ""
     streams = bool(query and epoch)
-    run = context.getLocalProperty("spark.jobGroup.id") or query
+    run = run_of(context) or query
     return Attempt(
         application=context.getLocalProperty("spark.app.id") or "",
         query=query if streams else "",

@@ -17,7 +17,7 @@ from flinkish.spark.elements import ElementReader
 from flinkish.spark.jobs.inputs import OWN, PARTITION, Input
 from flinkish.spark.jobs.part_files import PartFiles, part_name
 from flinkish.spark.keyed.plan import EVENT_TIME
-from flinkish.spark.mapped_frame import MappedFrame
+from flinkish.spark.mapped_frame import MappedFrame, run_to_end
 from flinkish.spark.passes import JobScope, Pass
 from flinkish.spark.schemas import session_time_zone
 from flinkish.spark.streams.chosen_keys import no_key
@@ -116,9 +116,21 @@ class Round:
         self.kept.append(frame.persist())
         return frame
 
+    def ran(self, stream: DataStream) -> DataStream:
+        """A stream whose keyed operators have run to their end, once.
+
+        A statement of SQL may leave out a part of their rows, or read some twice.
+        """
+        rows = stream._rows
+        if not rows.chained or rows.is_whole:
+            return stream
+        frame = self._keep(rows.mapped.frame)
+        run_to_end(frame)
+        return DataStream._of(replace(rows, mapped=MappedFrame(frame)))
+
     def drain(self, stream: DataStream) -> None:
         """Run all that makes a stream, for its effects."""
-        stream._rows.mapped.frame.write.format("noop").mode("append").save()
+        run_to_end(stream._rows.mapped.frame)
 
     def write_files(self, writer: DataFrameWriter, base: str, prefix: str) -> None:
         """Write rows to a directory of this sink and round in ``base``, seen when it is whole."""

@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterable, Iterator
 
 from flinkish._core.state.table import StateTable
 from flinkish.common.timestamps import MAX_TIMESTAMP, MIN_TIMESTAMP
+from flinkish.spark.keyed.ends import inputs_by_partition
 from flinkish.spark.keyed.operator_run import OperatorRun
 from flinkish.spark.keyed.packing import NULL_KEY_GROUP, Batches
 from flinkish.spark.keyed.plan import AFTER_WATERMARK, BEFORE_WATERMARK, OperatorPlan
 from flinkish.spark.keyed.result_rows import Result, result_batch
-from flinkish.spark.keyed.versioned import collected, in_order
+from flinkish.spark.keyed.versioned import in_order
 
 __all__ = ["bounded_runner"]
 
@@ -26,7 +27,11 @@ def bounded_runner(plan: OperatorPlan) -> Callable[[Batches], Batches]:
     """The function for `mapInArrow` that runs the operator over packed rows."""
 
     def run(batches: Batches) -> Batches:
-        payloads, _ = collected(batches)
+        payloads = {
+            key_group: rows
+            for share in inputs_by_partition(batches, plan.partitions or 1).values()
+            for key_group, rows in share.payloads.items()
+        }
         if not payloads:
             return
         key_group = max(payloads)  # of rows with keys there is one

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ from flinkish.spark.keyed.run_outputs import RunOutputs
 from flinkish.state.backend import KeyedStateBackend
 
 if TYPE_CHECKING:
+    from flinkish.spark.control_plane.attempts import Attempt
     from flinkish.spark.control_plane.task import TaskPlane
 
 __all__ = ["BLOCK", "OperatorRun"]
@@ -58,9 +60,12 @@ class OperatorRun:
     to be when it ends.
     """
 
-    def __init__(self, plan: OperatorPlan, table: StateTable | None = None) -> None:
+    def __init__(
+        self, plan: OperatorPlan, table: StateTable | None = None, subtask: int | None = None
+    ) -> None:
         context = TaskContext.get()
         self._plan = plan
+        self._subtask = context.partitionId() if subtask is None and context else subtask or 0
         self.query_id = _local_property(context, "sql.streaming.queryId") or plan.definition
         self.table = table or StateTable()
         self.backend = KeyedStateBackend(self.table)
@@ -75,7 +80,7 @@ class OperatorRun:
         self._fields: OpenFields | None = None
         try:
             if plan.control_plane is not None:
-                self._task = plan.control_plane.task(plan.uid).open()
+                self._task = plan.control_plane.task(plan.uid, self._attempt(subtask)).open()
             self._open(context)
         except BaseException as error:
             self._close_after(error)
@@ -86,6 +91,14 @@ class OperatorRun:
         if self._task is not None:
             self._task.count_by(self.metrics.counts)
             self._task.count_by(self.counts.totals)
+
+    def _attempt(self, subtask: int | None) -> Attempt | None:
+        """The attempt for the control plane, if it is not the one that Spark's task says."""
+        if subtask is None:
+            return None
+        from flinkish.spark.control_plane.attempts import current_attempt
+
+        return replace(current_attempt(self._plan.uid), partition=subtask)
 
     def _open(self, context: TaskContext | None) -> None:
         """Make the engine, open the functions."""
@@ -118,7 +131,7 @@ class OperatorRun:
         return KeyedRuntimeContext(
             self.backend,
             task_name=plan.uid,
-            index=context.partitionId() if context else 0,
+            index=self._subtask,
             parallelism=plan.partitions or plan.tasks or plan.max_parallelism,
             max_parallelism=plan.max_parallelism,
             attempt=context.attemptNumber() if context else 0,

@@ -18,6 +18,7 @@ from flinkish.common.errors import NullKeyError, TimestampError, UserFunctionErr
 from flinkish.common.keys import normalized_key
 from flinkish.common.notes import add_note, spell_out_notes
 from flinkish.operators.key_columns import normalized_column
+from flinkish.spark.keyed.ends import EndMaker
 from flinkish.spark.keyed.marks import MarkMaker
 from flinkish.spark.keyed.placement import clock_slot, slot_of
 from flinkish.spark.keyed.plan import (
@@ -91,11 +92,14 @@ def packer(
         sequence = 0
         packed = _asked(plan, context, part) if plan.partitions is None else []
         mark = None if plan.partitions is None else MarkMaker(plan, number)
+        ends = EndMaker(plan) if plan.is_versioned else None
         for table in _chunks(batches):
             for phase, rows in _phases(plan, table if mark is None else mark.take(table)):
                 for group, payload in pack_rows(plan, rows):
                     packed.append((slot_of(group), phase, part, sequence, payload))
                     sequence += 1
+            if ends is not None:
+                ends.count(row[0] for row in packed)
             if packed:  # there may be marks alone
                 yield packed_rows(packed)
             packed = []
@@ -105,6 +109,9 @@ def packer(
                 for payload in mark.payloads()
                 for partition in range(plan.partitions or 0)
             ]
+        if ends is not None:
+            ends.count(row[0] for row in packed)
+            packed += ends.ends(part)
         if packed:
             yield packed_rows(packed)
 

@@ -124,8 +124,11 @@ class Strategy(Protocol):
         """The operator's results over batch DataFrames."""
         ...
 
-    def open_run(self, plan: OperatorPlan, table: Any = None) -> Any:
-        """The `OperatorRun` of a plan in this task, its functions opened."""
+    def open_run(self, plan: OperatorPlan, table: Any = None, subtask: int | None = None) -> Any:
+        """The `OperatorRun` of a plan in this task, its functions opened.
+
+        ``subtask`` is the number of the operator's partition, if that is not Spark's of the task.
+        """
         ...
 
 

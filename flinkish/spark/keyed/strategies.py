@@ -53,11 +53,13 @@ class ByRows:
 
         return run_rows(frame, plan)
 
-    def open_run(self, plan: OperatorPlan, table: StateTable | None = None) -> OperatorRun:
+    def open_run(
+        self, plan: OperatorPlan, table: StateTable | None = None, subtask: int | None = None
+    ) -> OperatorRun:
         """A run that makes Python objects of rows."""
         from flinkish.spark.keyed.operator_run import OperatorRun
 
-        return OperatorRun(plan, table)
+        return OperatorRun(plan, table, subtask)
 
 
 class ByColumns:
@@ -84,11 +86,13 @@ class ByColumns:
 
         return run_windows(frame.drop(*unread_columns(frame.columns, plan)), plan)
 
-    def open_run(self, plan: OperatorPlan, table: StateTable | None = None) -> OperatorRun:
+    def open_run(
+        self, plan: OperatorPlan, table: StateTable | None = None, subtask: int | None = None
+    ) -> OperatorRun:
         """A run that makes no Python object of a row."""
         from flinkish.spark.keyed.columns.run import VectorRun
 
-        return VectorRun(plan, table)
+        return VectorRun(plan, table, subtask)
 
 
 class TwoInputs:
@@ -126,8 +130,10 @@ class TwoInputs:
         assert second is not None
         return run_both(frame, second, plan)
 
-    def open_run(self, plan: OperatorPlan, table: StateTable | None = None) -> OperatorRun:
+    def open_run(
+        self, plan: OperatorPlan, table: StateTable | None = None, subtask: int | None = None
+    ) -> OperatorRun:
         """A run that merges two inputs."""
         from flinkish.spark.keyed.two_inputs import TwoInputRun
 
-        return TwoInputRun(plan, table)
+        return TwoInputRun(plan, table, subtask)

@@ -1,25 +1,26 @@
 """The task of a keyed operator whose state is versioned by batch.
 
-A task has all rows of its partition, of many key groups.  Rows are handled at the watermark before
-the batch; then the marks that came with them move it, and timers that are due fire in the same
-batch.  The state that comes of it is written at the end of the input, and counts if the batch does
-(see `flinkish.spark.versions.names`).
+Rows are handled at the watermark before the batch; then the marks that came with them move it, and
+timers that are due fire in the same batch.  The state that comes of it is written at the end of the
+input, and counts if the batch does (see `flinkish.spark.versions.names`).
+
+A task works on the partitions whose rows it has, each under the partition's own name: see
+`flinkish.spark.keyed.ends`.  There is one, unless Spark's plan has been reshaped.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
-
-import pyarrow as pa
 
 from flinkish.common.errors import IllegalStateError, UnsupportedOperationError
 from flinkish.spark.channels import Mark
 from flinkish.spark.internals import input_is_whole
 from flinkish.spark.keyed.checkpoint_settings import check_settings
 from flinkish.spark.keyed.counted_rows import Counts
+from flinkish.spark.keyed.ends import Payloads, Share, inputs_by_partition
 from flinkish.spark.keyed.group_call import Clock, call_group
 from flinkish.spark.keyed.group_state import (
     GroupState,
@@ -34,7 +35,6 @@ from flinkish.spark.keyed.packing import (
     NULL_KEY_GROUP,
     SETTINGS_GROUP,
 )
-from flinkish.spark.keyed.placement import group_at
 from flinkish.spark.keyed.plan import MARK, OperatorPlan
 from flinkish.spark.keyed.result_rows import Result, result_batch
 from flinkish.spark.mapped_frame import Batches, MapBatches
@@ -44,13 +44,13 @@ from flinkish.spark.versions.loading import load
 from flinkish.spark.versions.purge import purge
 from flinkish.spark.versions.state import PartitionState
 
-__all__ = ["collected", "in_order", "output_runner", "version_runner"]
+__all__ = ["in_order", "output_runner", "version_runner"]
 
-_UNITED = (
-    "the tasks of operator {0!r} are numbered after those of another part of the query (this is "
-    "number {1}, from 0, and it has {2} partitions), as in a union of DataFrames, and its state is "
-    "found by that number: unite the streams with DataStream.union, or call repartition() on the "
-    "DataFrame of the operator's output before the union"
+_NUMBERED = (
+    "operator {0!r} has no input in this batch, so its tasks tell its partitions by their own "
+    "numbers, and {1}: Spark numbers tasks after those of another part of the query, as in a union "
+    "of DataFrames, or runs several partitions in one task, as after coalesce(). Unite the streams "
+    "with DataStream.union, or call repartition() on the DataFrame of the operator's output first"
 )
 
 _CUT = {
@@ -59,8 +59,6 @@ _CUT = {
     None: "this release of Spark does not show operator {0!r} whether its input came to its end or "
     "was cut short, so its state could be that of a part: take StateSettings(backend='store')",
 }
-
-Payloads = dict[int, list[tuple[int, int, int, bytes]]]
 
 
 def version_runner(plan: OperatorPlan) -> MapBatches:
@@ -91,20 +89,27 @@ def output_runner(plan: OperatorPlan, reader: Reader, counts: Counts) -> MapBatc
 
 
 def _results(plan: OperatorPlan, batches: Batches) -> Iterator[Result]:
-    """The results of this task; after the last one its state is written."""
-    payloads, marks = collected(batches)
+    """The results of the partitions of this task; the state of each is written after its last."""
+    assert plan.partitions is not None
+    inputs = inputs_by_partition(batches, plan.partitions)
     if not (whole := input_is_whole()):
         raise IllegalStateError(_CUT[whole].format(plan.uid))
+    batch = current_batch(plan.state.checkpoint)
+    if not inputs:
+        inputs = {_number_of_task(plan, batch): Share()}
+    for partition, share in inputs.items():
+        share.check(plan, partition, batch.tag)
+        yield from _run_partition(plan, replace(batch, partition=partition), share)
+
+
+def _run_partition(plan: OperatorPlan, batch: Batch, share: Share) -> Iterator[Result]:
+    """Run the operator over a partition, and write its state."""
     partitions = plan.partitions
     assert partitions is not None
-    batch = current_batch(plan.state.checkpoint)
-    if batch.partition >= partitions:
-        # Of tasks that do not count from 0 the last one comes here, so the batch fails.
-        raise UnsupportedOperationError(_UNITED.format(plan.uid, batch.partition, partitions))
     directory = VersionDirectory(batch.checkpoint, plan.uid)
     state = load(directory, batch, partitions, plan.defined_ms, plan.uid, plan.definition[:8])
     try:
-        yield from _Partition(plan, batch, state).process(payloads, marks)
+        yield from _Partition(plan, batch, state).process(share.payloads, share.marks)
         state.commit(batch.number - batch.retained)
     except BaseException:
         state.abandon()
@@ -112,20 +117,21 @@ def _results(plan: OperatorPlan, batches: Batches) -> Iterator[Result]:
     purge(directory, batch, partitions)
 
 
-def collected(batches: Batches) -> tuple[Payloads, list[bytes]]:
-    """Payloads by key group, and marks."""
-    payloads: Payloads = defaultdict(list)
-    marks: list[bytes] = []
-    for batch in batches:
-        columns = [batch.column(name).to_pylist() for name in ("slot", "phase", "part", "seq")]
-        payload: pa.Array = batch.column("payload")
-        for row, (slot, phase, part, sequence) in enumerate(zip(*columns, strict=True)):
-            data = payload[row].as_py()
-            if phase == MARK:
-                marks.append(data)
-            elif data:
-                payloads[group_at(slot)].append((phase, part, sequence, data))
-    return payloads, marks
+def _number_of_task(plan: OperatorPlan, batch: Batch) -> int:
+    """The partition that a task without any input stands for (E5)."""
+    assert plan.partitions is not None
+    own = batch.partition
+    if own >= plan.partitions:
+        # Of tasks that do not count from 0 the last one comes here, so the batch fails.
+        why = f"this is number {own}, from 0, of {plan.partitions} partitions"
+        raise UnsupportedOperationError(_NUMBERED.format(plan.uid, why))
+    written = VersionDirectory(batch.checkpoint, plan.uid).names(batch.number + 1)
+    if any(
+        (one.run, one.partition, one.attempt) == (batch.run, own, batch.attempt) for one in written
+    ):
+        why = f"task {own} has written its state already"
+        raise UnsupportedOperationError(_NUMBERED.format(plan.uid, why))
+    return own
 
 
 class _Partition:
@@ -173,7 +179,7 @@ class _Partition:
 
     def _opened(self) -> OperatorRun:
         """The operator, opened for this task, and its states compared with the checkpoint's."""
-        run: OperatorRun = self._plan.strategy.open_run(self._plan)
+        run: OperatorRun = self._plan.strategy.open_run(self._plan, subtask=self._batch.partition)
         self._run = run
         tables = open_tables(self._plan, run.query_id)
         self._groups = GroupState(self._plan, run.backend, self._state, tables)

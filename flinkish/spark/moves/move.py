@@ -19,7 +19,7 @@ from flinkish.common.errors import (
     UnsupportedOperationError,
 )
 from flinkish.common.timestamps import MIN_TIMESTAMP
-from flinkish.spark.internals import PlanNode, analyzed_plan, checkpoint_of
+from flinkish.spark.internals import PlanNode, analyzed_plan, running_query
 from flinkish.spark.keyed.checkpoint_settings import check_settings, merged_settings
 from flinkish.spark.keyed.group_state import HEAD, read_head
 from flinkish.spark.keyed.packing import SETTINGS_GROUP
@@ -115,8 +115,8 @@ def _nodes(node: PlanNode) -> Iterable[PlanNode]:
 
 def _check_stopped(spark: SparkSession, old: Place) -> None:
     for query in spark.streams.active:
-        location = checkpoint_of(spark, str(query.id))
-        if location is not None and Place(location).path == old.path:
+        found = running_query(spark, str(query.id))
+        if found is not None and Place(found[0]).path == old.path:
             raise IllegalArgumentError(
                 f"a query runs with the checkpoint {old.location!r}: stop it before its state is "
                 "moved"

@@ -30,8 +30,11 @@ __all__ = ["as_they_come", "in_time", "padded"]
 _CLASS = "flinkish.realtime.PromptRows"
 
 
-def as_they_come(frame: DataFrame) -> DataFrame:
+def as_they_come(frame: DataFrame, partitions: int = 0) -> DataFrame:
     """The rows, which go to Python as they come, and pads with the column PAD among them.
+
+    Of the rows of an operator with so many ``partitions`` each needs a task of its own: with fewer
+    tasks the query fails, and does not wait for ever.
 
     IllegalStateError if a session for real-time mode has settings with which they would not.
     """
@@ -41,7 +44,8 @@ def as_they_come(frame: DataFrame) -> DataFrame:
     fields = frame.schema.fields
     rows = frame.select(*map(plain, fields), F.lit(None).cast("binary").alias(PAD))
     columns = [StructField(one.name, one.dataType, nullable=True) for one in rows.schema.fields]
-    given = (len(columns), MAX_BATCH_BYTES, buffer_timeout_ms(frame.sparkSession) * 1_000_000)
+    timeout_ns = buffer_timeout_ms(frame.sparkSession) * 1_000_000
+    given = (len(columns), MAX_BATCH_BYTES, timeout_ns, partitions)
     rows = map_in_jvm(rows, StructType(columns), source(), _CLASS, given)
     return rows.select(*map(as_before, fields), PAD)
 

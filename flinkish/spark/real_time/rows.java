@@ -46,14 +46,26 @@ public final class PromptRows implements MapPartitionsFunction {
     private final int columns;
     private final int padBytes;
     private final long timeoutNanos;
+    private final int partitions;
 
-    public PromptRows(int columns, int padBytes, long timeoutNanos) {
+    /** `partitions` are those of the operator that gets the rows; 0 if there is none. */
+    public PromptRows(int columns, int padBytes, long timeoutNanos, int partitions) {
         this.columns = columns;
         this.padBytes = padBytes;
         this.timeoutNanos = timeoutNanos;
+        this.partitions = partitions;
     }
 
     public Iterator call(Iterator rows) {
+        int tasks = TaskContext.get().numPartitions();
+        if (tasks < partitions) {
+            throw new UnsupportedOperationException(
+                "an operator of " + partitions + " partitions runs in " + tasks + " tasks, and in "
+                + "real-time mode a task that has several partitions would wait for the end of the "
+                + "first before it reads the next: take repartition(...) instead of coalesce(...) "
+                + "after the operator"
+            );
+        }
         return new Padded(rows, timeoutNanos, pad(padBytes), pad(0));
     }
 

@@ -28,6 +28,7 @@ from flinkish.common.timestamps import MAX_TIMESTAMP, MIN_TIMESTAMP
 from flinkish.spark.channels import NUMBER_BITS, Mark
 from flinkish.spark.internals import input_is_whole
 from flinkish.spark.keyed.checkpoint_settings import check_settings
+from flinkish.spark.keyed.ends import BATCH_TIME
 from flinkish.spark.keyed.marks import MARK_TAG, mark_payload
 from flinkish.spark.keyed.notes import note_heads
 from flinkish.spark.keyed.operator_run import OperatorRun
@@ -48,10 +49,7 @@ from flinkish.spark.versions.purge import purge
 from flinkish.spark.versions.state import PartitionState
 from flinkish.spark.worker_heap import settle
 
-__all__ = ["BATCH_TIME", "real_time_runner"]
-
-# The column with the time (ms) of the batch, which Spark's planner puts into packed rows.
-BATCH_TIME = "__flinkish_batch_time"
+__all__ = ["real_time_runner"]
 
 # No time (ms) is later; a timer at this one is due when the watermark is.
 _NEVER = MAX_TIMESTAMP

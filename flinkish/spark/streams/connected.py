@@ -330,6 +330,7 @@ def run_two_inputs(
     _, other = plan_settings(second._keyed, kind, replace(options, uid=name, order="arrival"))
     output, written = output_settings(declared, name)
     made = {"operator": operator, "strategy": TwoInputs(), **written}
+    other["definition"] = settings["definition"]  # it is one operator
     keys = {"key_selector": None, "keys": None}
     plan = OperatorPlan(
         **(made | settings | (keys if keyless[0] else {})),

@@ -24,7 +24,7 @@ from flinkish.spark.channels import OF_OPERATOR
 from flinkish.spark.function_checks import check_function
 from flinkish.spark.keyed.plan import EVENT_TIME, MAIN, OperatorPlan
 from flinkish.spark.keyed.strategies import ByRows
-from flinkish.spark.mapped_frame import MappedFrame
+from flinkish.spark.mapped_frame import MappedFrame, run_to_end
 from flinkish.spark.schemas import (
     check_names,
     check_type,
@@ -42,7 +42,6 @@ from flinkish.spark.streams.keyed_functions import KeyedFunctions
 from flinkish.spark.streams.operator_results import (
     OperatorResults,
     run_operator,
-    take_output,
 )
 from flinkish.spark.streams.options import (
     KeyedOptions,
@@ -354,28 +353,27 @@ class ProcessedStream(DataStream):
         """A writer that calls `write(batch_id, main, *sides)` for each micro-batch.
 
         All outputs come from one run of the operator: `main` and `sides` (in the order of the
-        tags) are batch DataFrames of the micro-batch.  As with Spark's foreachBatch a batch may
-        be written again after a failure, under the same batch id.
+        tags) are batch DataFrames of the micro-batch.  The operator, and all before it, has run to
+        its end when `write` is called, so it makes no difference what is done with them: nothing,
+        several actions, a `limit`, a `coalesce`, on several threads.  They last as long as the call
+        does.  As with Spark's foreachBatch a batch may be written again after a failure, under the
+        same batch id.
         """
         # Under Spark Connect the function travels to the server, where no stream can follow.
         self._rows.check_columns()
-        output = self._output.schema
-        uid = self._results.uid
-        schemas = [(tag.tag_id, _tag_schema(tag)) for tag in side_outputs]
+        outputs = {MAIN: self._output.schema}
+        outputs |= {tag.tag_id: _tag_schema(tag) for tag in side_outputs}
+        results, split = self._results.in_batches(outputs)
 
-        def split(frame: DataFrame, batch_id: int) -> None:
+        def run_and_write(frame: DataFrame, batch_id: int) -> None:
             frame.persist()
             try:
-                main = take_output(frame, MAIN, output, uid).frame.select(*output.names)
-                sides = [
-                    take_output(frame, tag, schema, uid).frame.select(*schema.names)
-                    for tag, schema in schemas
-                ]
-                write(batch_id, main, *sides)
+                run_to_end(frame)
+                write(batch_id, *split(frame))
             finally:
                 frame.unpersist()
 
-        return self._results.all_results().writeStream.foreachBatch(split)
+        return results.writeStream.foreachBatch(run_and_write)
 
     def statistics(self, query: StreamingQuery | None = None) -> dict[str, int]:
         """The operator's counters and gauges, by name.

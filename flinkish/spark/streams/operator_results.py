@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
@@ -13,6 +13,7 @@ from flinkish.common.errors import IllegalStateError, UnsupportedOperationError
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.keyed.bounded import bounded_runner
 from flinkish.spark.keyed.counted_rows import Counts
+from flinkish.spark.keyed.ends import BATCH_TIME
 from flinkish.spark.keyed.observed import (
     ObservedFrame,
     by_observed_name,
@@ -23,7 +24,7 @@ from flinkish.spark.keyed.observed import (
 from flinkish.spark.keyed.output_rows import AllOutputsReader, OutputReader, Reader, unpacker
 from flinkish.spark.keyed.packing import PACKED_SCHEMA
 from flinkish.spark.keyed.placement import slot_of
-from flinkish.spark.keyed.plan import EVENT_TIME, PHASE, OperatorPlan
+from flinkish.spark.keyed.plan import EVENT_TIME, MARK, PHASE, OperatorPlan
 from flinkish.spark.keyed.processor import KeyGroupProcessor
 from flinkish.spark.keyed.result_rows import COUNTERS, results_schema
 from flinkish.spark.keyed.versioned import output_runner, version_runner
@@ -33,12 +34,14 @@ from flinkish.spark.real_time.java import stage_tasks
 from flinkish.spark.real_time.partitioned import can_travel, partitioned
 from flinkish.spark.real_time.prompt import as_they_come, padded
 from flinkish.spark.real_time.received import TASKS
-from flinkish.spark.real_time.run import BATCH_TIME, real_time_runner
+from flinkish.spark.real_time.run import real_time_runner
 from flinkish.spark.real_time_settings import NO_FOREACH_BATCH
 from flinkish.spark.session import check_session, check_versioned_session, context_of
 from flinkish.spark.versions.located import tell_checkpoints
 
-__all__ = ["OperatorResults", "run_operator", "take_output"]
+__all__ = ["OperatorResults", "run_operator"]
+
+Split = Callable[[DataFrame], list[DataFrame]]
 
 _PACKED_COLUMNS = [column.split() for column in PACKED_SCHEMA.split(", ")]
 
@@ -90,12 +93,11 @@ def _by_batch(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None)
     assert plan.partitions is not None
     spark = rows.base.sparkSession
     check_versioned_session(spark)
-    if plan.state.checkpoint is None:
-        tell_checkpoints(spark)
+    tell_checkpoints(spark)
     packed = plan.strategy.packed(plan, rows, second)
     if plan.processing_time:
         packed = packed.union(_ticks(spark))
-    return packed.repartition(plan.partitions, "slot")
+    return packed.withColumn(BATCH_TIME, _batch_time()).repartition(plan.partitions, "slot")
 
 
 def _in_real_time(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | None) -> DataFrame:
@@ -103,8 +105,7 @@ def _in_real_time(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | N
     assert plan.partitions is not None
     spark = rows.base.sparkSession
     check_versioned_session(spark)
-    if plan.state.checkpoint is None:
-        tell_checkpoints(spark)
+    tell_checkpoints(spark)
     in_jvm = context_of(spark) is not None
     _check_inputs(plan, in_jvm=in_jvm)
     if can_travel(plan, rows):
@@ -114,8 +115,12 @@ def _in_real_time(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | N
         packed = plan.strategy.packed(plan, padded(rows), other)
         tasks = stage_tasks(spark) if in_jvm else F.lit(None).cast("int")
         dealt = packed.withColumn(TASKS, tasks).repartition(plan.partitions, "slot")
-    times = F.unix_millis(F.current_timestamp())
-    return as_they_come(dealt.withColumn(BATCH_TIME, times))
+    return as_they_come(dealt.withColumn(BATCH_TIME, _batch_time()), plan.partitions)
+
+
+def _batch_time() -> Column:
+    """The time (ms) of the micro-batch, which Spark's planner puts in."""
+    return F.unix_millis(F.current_timestamp())
 
 
 def _check_inputs(plan: OperatorPlan, *, in_jvm: bool) -> None:
@@ -165,7 +170,7 @@ def _ticks(spark: SparkSession) -> DataFrame:
     return ticks.where(F.col("value") < 0).select(*columns)
 
 
-def take_output(
+def _take_output(
     results: DataFrame, tag: str, schema: StructType, uid: str, *, marks: bool = False
 ) -> MappedFrame:
     """One of the outputs of an operator, out of all results or of a micro-batch of them.
@@ -226,7 +231,7 @@ class OperatorResults:
         self._marked = marked
 
     def output(self, tag: str, schema: StructType) -> MappedFrame:
-        """One of the outputs, as `take_output` gives it."""
+        """One of the outputs, as `_take_output` gives it."""
         return self._mapped(*_read_one(tag, schema, marks=self._marked))
 
     def outputs(self, outputs: Mapping[str, tuple[str, StructType]]) -> MappedFrame:
@@ -240,9 +245,20 @@ class OperatorResults:
         """The outputs that are read, in these columns."""
         return _taken(self.frame, reader, made, self.uid)
 
-    def all_results(self) -> DataFrame:
-        """All of them, for `take_output`."""
-        return self.frame
+    def in_batches(self, outputs: Mapping[str, StructType]) -> tuple[DataFrame, Split]:
+        """All outputs of one run in one DataFrame, and the function that parts a micro-batch of it.
+
+        ``outputs`` are the columns of each by its tag.  The function travels on Spark Connect.
+        """
+        uid = self.uid
+
+        def split(frame: DataFrame) -> list[DataFrame]:
+            return [
+                _take_output(frame, tag, schema, uid).frame.select(*schema.names)
+                for tag, schema in outputs.items()
+            ]
+
+        return self.frame, split
 
     def statistics(self, query: Any = None) -> dict[str, int]:
         """Sums of what the operator and its function counted, and what it held when last asked."""
@@ -273,10 +289,17 @@ class VersionedResults(OperatorResults):
         run = output_runner(self._plan, reader, counts)
         return ObservedFrame(self.frame, run, made, self.name, self._plan.max_parallelism, counts)
 
-    def all_results(self) -> DataFrame:
-        """All of them, for `take_output`."""
-        results = MappedFrame(self.frame).map(version_runner(self._plan), results_schema()).frame
-        return results.observe(self.name, *sums_of_counts(self._plan.max_parallelism))
+    def in_batches(self, outputs: Mapping[str, StructType]) -> tuple[DataFrame, Split]:
+        """As `OperatorResults.in_batches`; each output is a struct in a column of its own."""
+        columns = {f"output_{number}": one for number, one in enumerate(outputs.items())}
+
+        def split(frame: DataFrame) -> list[DataFrame]:
+            return [
+                frame.where(F.col(name).isNotNull()).select(f"{name}.*") for name in list(columns)
+            ]
+
+        rows = self.outputs(columns).frame.where(F.col(PHASE) != MARK)
+        return rows.select(*columns), split
 
 
 class RealTimeResults(OperatorResults):
@@ -294,7 +317,7 @@ class RealTimeResults(OperatorResults):
         run = real_time_runner(self._plan, reader, count)
         return MappedFrame(self.frame).map(run, made)
 
-    def all_results(self) -> DataFrame:
+    def in_batches(self, outputs: Mapping[str, StructType]) -> tuple[DataFrame, Split]:
         """UnsupportedOperationError: a batch of this mode is minutes long."""
         raise UnsupportedOperationError(NO_FOREACH_BATCH)
 

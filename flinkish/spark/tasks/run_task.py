@@ -27,7 +27,7 @@ from flinkish.spark.control_plane import ControlPlane
 from flinkish.spark.control_plane.attached import handle_of
 from flinkish.spark.internals import arrow_schema
 from flinkish.spark.map_in_arrow import map_in_arrow
-from flinkish.spark.mapped_frame import MapBatches
+from flinkish.spark.mapped_frame import MapBatches, run_to_end
 from flinkish.spark.pickling import check_picklable
 from flinkish.spark.real_time.arrivals import unpadded
 from flinkish.spark.real_time.prompt import as_they_come
@@ -278,8 +278,9 @@ class TaskResults:
     ) -> DataStreamWriter:
         """A writer that calls ``write(batch_id, main, *sides)`` for each micro-batch.
 
-        All outputs come from one run of the operator.  As with Spark's foreachBatch a batch may be
-        written again after a failure, under the same batch id.
+        All outputs come from one run of the operator, which has ended when ``write`` is called.  As
+        with Spark's foreachBatch a batch may be written again after a failure, under the same batch
+        id.
 
         UnsupportedOperationError in real-time mode, whose batches are minutes long.
         """
@@ -290,6 +291,7 @@ class TaskResults:
         def split(frame: DataFrame, batch_id: int) -> None:
             frame.persist()
             try:
+                run_to_end(frame)
                 write(batch_id, *(_select(frame, name) for name in names))
             finally:
                 frame.unpersist()

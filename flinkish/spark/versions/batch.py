@@ -2,7 +2,8 @@
 
 Spark tells a task which query, run and batch it is of in local properties, and the batch's time and
 watermark in the offset log of the checkpoint.  Where the checkpoint is, the driver says: by a local
-property, too, or in the operator's settings.
+property, too, or in the operator's settings.  It says also which run it is (`query_run`), and why
+a query cannot have such state.
 """
 
 from __future__ import annotations
@@ -14,13 +15,20 @@ from typing import Any
 
 from pyspark import TaskContext
 
-from flinkish.common.errors import IllegalArgumentError, IllegalStateError
+from flinkish.common.errors import (
+    IllegalArgumentError,
+    IllegalStateError,
+    UnsupportedOperationError,
+)
 from flinkish.common.file_systems import file_system_of_spark_path
+from flinkish.spark.query_run import run_of
 
-__all__ = ["CHECKPOINT", "Batch", "current_batch"]
+__all__ = ["CHECKPOINT", "REFUSED", "Batch", "current_batch"]
 
 # The local property with the location of the query's checkpoint; `located` sets it.
 CHECKPOINT = "flinkish.checkpoint"
+# The local property with the reason why a query is refused; empty for one that is not.
+REFUSED = "flinkish.refused"
 
 
 @dataclass(frozen=True)
@@ -47,15 +55,23 @@ def current_batch(checkpoint: str | None, tag: int | None = None) -> Batch:
 
     ``tag`` is its time (ms) if that is not in the offset log yet.
 
-    IllegalArgumentError if the checkpoint is not known, IllegalStateError outside of a stream.
+    ``partition`` is the number of Spark's task.
+
+    IllegalArgumentError if the checkpoint is not known, IllegalStateError outside of a stream,
+    UnsupportedOperationError for a query that the driver refuses.
     """
     context = TaskContext.get()
     said = {name: context.getLocalProperty(name) if context else None for name in _PROPERTIES}
-    number, run = said["streaming.sql.batchId"], said["spark.jobGroup.id"]
+    number, run = said["streaming.sql.batchId"], None if context is None else run_of(context)
     if context is None or number is None or run is None:
         raise IllegalStateError(
-            "state versioned by batch is for tasks of a streaming query, and this task is of none"
+            "state versioned by batch is for tasks of a streaming query, and this task is of none: "
+            "a thread that a foreachBatch function starts does not inherit what Spark says of the "
+            "query, so run the DataFrame on the function's own thread, start the thread as "
+            "pyspark.InheritableThread, or write with the stream's foreach_batch"
         )
+    if said[REFUSED]:
+        raise UnsupportedOperationError(said[REFUSED])
     location = checkpoint or said[CHECKPOINT]
     if location is None:
         raise IllegalArgumentError(
@@ -78,9 +94,9 @@ def current_batch(checkpoint: str | None, tag: int | None = None) -> Batch:
 
 _PROPERTIES = (
     "streaming.sql.batchId",
-    "spark.jobGroup.id",
     "spark.sql.streaming.minBatchesToRetain",
     CHECKPOINT,
+    REFUSED,
 )
 
 
@@ -98,7 +114,9 @@ def _time_of(checkpoint: str, run: str, batch: int) -> int:
         raise IllegalArgumentError(
             f"the checkpoint at {checkpoint!r} has no offsets of batch {batch}, which runs now: "
             "the operator's StateSettings(checkpoint=...) must be the query's checkpointLocation, "
-            "and a file system that workers reach"
+            "and a file system that workers reach; the writer's option "
+            "asyncProgressTrackingEnabled, with which Spark writes them later, must be left out, "
+            "and trigger(realTime=...) is for operators of a session with real_time=True"
         ) from error
     except (IndexError, KeyError, ValueError) as error:
         raise IllegalStateError(

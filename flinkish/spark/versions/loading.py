@@ -42,6 +42,9 @@ def load(
         assert batch.parent_tag is not None
         found = choices(names, batch.parent_tag, batch.run)
         if not found:
+            absent = _absent_of(names, batch)
+            if absent is not None:
+                raise _skipped(absent, batch, operator)
             raise _missing(directory, batch, operator)
     _check_alone(names, found[0], batch, operator, definition)
     name = VersionName(
@@ -70,17 +73,37 @@ def load(
 def _needed(
     held: Mapping[int, list[VersionName]], batch: Batch, partitions: int, operator: str
 ) -> list[int]:
-    """The partitions of a version that may hold key groups of this task's; IllegalStateError."""
+    """The partitions of a version that may hold key groups of this task's.
+
+    IllegalStateError if one of the version is missing, whichever it is: Spark would go on without.
+    """
     before = next(iter(held.values()))[0].partitions if held else 0
-    needed = [number for number in range(before) if _meet(number, before, batch, partitions)]
-    absent = [number for number in needed if number not in held]
-    if absent:
-        raise IllegalStateError(
-            f"partition {absent[0]} of operator {operator!r} wrote no state in batch "
-            f"{batch.number - 1}, though Spark went on: the sink of the query did not read all of "
-            "the operator's output (a foreachBatch with limit or take, or without an action)"
-        )
-    return needed
+    absent = next((number for number in range(before) if number not in held), None)
+    if absent is not None:
+        raise _skipped(absent, batch, operator)
+    return [number for number in range(before) if _meet(number, before, batch, partitions)]
+
+
+def _absent_of(names: Sequence[VersionName], batch: Batch) -> int | None:
+    """A partition that no run has written in the batch before, though some did others; or None."""
+    runs: dict[tuple[str, int], set[int]] = {}
+    for name in names:
+        if name.tag == batch.parent_tag:
+            runs.setdefault((name.run, name.partitions), set()).add(name.partition)
+    absent = (number for (_, n), done in runs.items() for number in range(n) if number not in done)
+    return min(absent, default=None)
+
+
+def _skipped(absent: int, batch: Batch, operator: str) -> IllegalStateError:
+    before = batch.number - 1
+    return IllegalStateError(
+        f"partition {absent} of operator {operator!r} wrote no state in batch {before}, though "
+        "Spark went on: the sink of the query did not read all of the operator's output, as a "
+        "foreachBatch function that calls first() or limit(), or runs nothing. Write with the "
+        "stream's foreach_batch, which runs the operator to its end first. To have that batch run "
+        f"again, with the same rows, remove commits/{before} and offsets/{batch.number} (and their "
+        ".crc files) from the checkpoint, and start the query again"
+    )
 
 
 def _check_alone(

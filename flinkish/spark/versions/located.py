@@ -1,4 +1,4 @@
-"""The driver's word on where the checkpoint of a query is."""
+"""The driver's word on a query: where its checkpoint is, which run it is, and what is refused."""
 
 from __future__ import annotations
 
@@ -9,17 +9,25 @@ from weakref import WeakSet
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQueryListener
 
-from flinkish.spark.internals import checkpoint_of
+from flinkish.spark.internals import running_query
+from flinkish.spark.query_run import RUN, told_run
 from flinkish.spark.session import context_of
-from flinkish.spark.versions.batch import CHECKPOINT
+from flinkish.spark.versions.batch import CHECKPOINT, REFUSED
 
 __all__ = ["tell_checkpoints"]
+
+_LATE_OFFSETS = (
+    "this query has the option asyncProgressTrackingEnabled, with which Spark starts a batch "
+    "before its offsets are in the checkpoint, and leaves out some of them: state versioned by "
+    "batch could not tell which batch it belongs to; leave the option out, or keep no state in the "
+    "query"
+)
 
 _told: WeakSet[SparkSession] = WeakSet()
 
 
 class _Teller(StreamingQueryListener):
-    """Sets a local property on the thread of a query before its first batch.
+    """Sets local properties on the thread of a query before its first batch.
 
     Spark calls listeners of a start on that thread, and its jobs inherit what is set there.
     """
@@ -28,9 +36,13 @@ class _Teller(StreamingQueryListener):
         self._spark = spark
 
     def onQueryStarted(self, event: Any) -> None:
-        location = checkpoint_of(self._spark, str(event.id))
-        if location is not None:
-            self._spark.sparkContext.setLocalProperty(CHECKPOINT, location)
+        context = self._spark.sparkContext
+        context.setLocalProperty(RUN, told_run(str(event.id), str(event.runId)))
+        found = running_query(self._spark, str(event.id))
+        if found is not None:
+            checkpoint, late_offsets = found
+            context.setLocalProperty(CHECKPOINT, checkpoint)
+            context.setLocalProperty(REFUSED, _LATE_OFFSETS if late_offsets else "")
 
     def onQueryProgress(self, event: Any) -> None:
         pass
@@ -43,7 +55,7 @@ class _Teller(StreamingQueryListener):
 
 
 def tell_checkpoints(spark: SparkSession) -> None:
-    """Have the workers of every query of a session told where its checkpoint is.
+    """Have the workers of every query of a session told where its checkpoint is, and its run.
 
     On Spark Connect listeners are far from the query's thread, and nobody tells them.
     """

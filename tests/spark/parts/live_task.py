@@ -13,6 +13,7 @@ from flinkish.common import Types
 from flinkish.common.timestamps import MIN_TIMESTAMP
 from flinkish.functions import KeyedProcessFunction
 from flinkish.spark.channels import NUMBER_BITS, Channel, Mark
+from flinkish.spark.keyed.ends import BATCH_TIME
 from flinkish.spark.keyed.marks import mark_payload
 from flinkish.spark.keyed.output_rows import OutputReader, Reader
 from flinkish.spark.keyed.packing import packed_rows
@@ -21,7 +22,7 @@ from flinkish.spark.keyed.plan import MAIN, MARK, PHASE, OperatorPlan
 from flinkish.spark.real_time.arrivals import PAD
 from flinkish.spark.real_time.partition_rows import pack_partitions
 from flinkish.spark.real_time.received import TASKS
-from flinkish.spark.real_time.run import BATCH_TIME, real_time_runner
+from flinkish.spark.real_time.run import real_time_runner
 from flinkish.state import ValueStateDescriptor
 from tests.spark.fake_spark import SCHEMA, plan
 

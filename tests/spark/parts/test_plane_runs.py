@@ -57,7 +57,7 @@ def attached(worker: WorkerPlane, operator: OperatorPlan, **changes: Any) -> Ope
     """The operator in an attempt of a task; without changes the first of epoch 0."""
     told = attempt(operator=operator.uid, **changes)
     object.__setattr__(
-        operator, "control_plane", SimpleNamespace(task=lambda name: worker.task(name, told))
+        operator, "control_plane", SimpleNamespace(task=lambda name, _: worker.task(name, told))
     )
     return operator
 

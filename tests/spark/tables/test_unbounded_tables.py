@@ -131,7 +131,8 @@ def test_sql_between_operators_with_state(
         numbers = env.add_source(Numbers(stop_at), "numbers", PAIR)
         counted = numbers.key_by(first).reduce(lambda a, b: (a[0], a[1] + b[1])).uid("sums")
         tables.create_temporary_view("S", tables.from_data_stream(counted).alias("k", "s"))
-        even = tables.to_data_stream(tables.sql_query("SELECT k, s FROM S WHERE s % 2 = 0"))
+        query = "SELECT /*+ COALESCE(1) */ k, s FROM S WHERE s % 2 = 0"
+        even = tables.to_data_stream(tables.sql_query(query))
         tables.execute_sql(
             "CREATE TABLE files (k STRING, c BIGINT, s BIGINT) WITH ('connector' = 'filesystem', "
             f"'path' = '{tmp_path}/out', 'format' = 'json')"

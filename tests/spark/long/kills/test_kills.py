@@ -110,11 +110,13 @@ def in_order(rows: Iterable[Any]) -> dict[Any, list[Any]]:
 
 
 @pytest.mark.stress
-def test_killed_drivers_with_state_versioned_by_batch(tmp_path: Path) -> None:
+@pytest.mark.parametrize("what", ["versioned", "reshaped"])
+def test_killed_drivers_with_state_versioned_by_batch(tmp_path: Path, what: str) -> None:
+    """With nothing between the operator and its commit, and with user code there and above."""
     source = Source(None, tmp_path / "in", SCHEMA)  # type: ignore[arg-type]
     feed(source, random_batches(47, batches=max(8, 3 * KILLS), rows=50, keys=20))
     batches = random_batches(47, batches=max(8, 3 * KILLS), rows=50, keys=20)
-    program = ["tests.spark.long.kills.kill_driver", str(tmp_path), "versioned"]
+    program = ["tests.spark.long.kills.kill_driver", str(tmp_path), what]
     assert kill_now_and_then(program, tmp_path, random.Random(47), KILLS, 1.5) == KILLS
     found = [tuples(file) for file in sorted((tmp_path / "out").glob("*.json"))]
     batches = cut(tmp_path / "checkpoint", tmp_path / "in", batches)

@@ -95,7 +95,7 @@ def input_is_whole() -> bool | None:
 
 
 def running_query(spark: SparkSession, query_id: str) -> tuple[str, bool] | None:
-    """The checkpoint of a running query, and if its offsets may be late.  Run on 4.1.4 and 4.3.0."""
+    """The checkpoint of a running query, and if its offsets come late.  Run on 4.1.4 and 4.3.0."""
     query = spark._jsparkSession.streams().get(query_id)
     if query is None:
         return None

@@ -30,15 +30,15 @@ def written_list(column: str, between: str) -> str:
 
 @dataclass(frozen=True)
 class CellReader:
-    """How cells become values, with the null literal and what to do with a wrong one.
+    """How cells become values, with the null literal.
 
-    A cell of a number or a truth value that is empty is None, and an empty text a text, as in
-    Flink.  A cell that is no such value fails the job with the cell, or is None if ``lenient``.
+    A cell of a number or a truth value that is empty is None, and an empty text a text.  A cell
+    that is no such value fails the job with the cell, and so does a text with bytes that are not
+    UTF-8, for which Spark's parser puts U+FFFD.
     """
 
     null: str | None
     where: str
-    lenient: bool = False
 
     def value(self, cell: str, name: str, kind: TypeInformation, between: str = "") -> str:
         """The SQL of the value of a cell, which is null if there is nothing in it."""
@@ -67,11 +67,11 @@ class CellReader:
 
     def _value(self, text: str, kind: TypeInformation, name: str) -> str:
         if kind == _STRING:
-            return text
-        error = "NULL"
-        if not self.lenient:
-            said = f'" is in the column {name} of {self.where}, whose type is {kind}'
+            said = f'" of the column {name} of {self.where} has bytes that are not UTF-8'
             error = f"raise_error(concat('the cell \"', {text}, '{quotable(said)}'))"
+            return f"if(contains({text}, '\ufffd'), cast({error} AS string), {text})"
+        said = f'" is in the column {name} of {self.where}, whose type is {kind}'
+        error = f"raise_error(concat('the cell \"', {text}, '{quotable(said)}'))"
         if kind == Types.BOOLEAN():
             return (
                 f"CASE lower(trim({text})) WHEN 'true' THEN true WHEN 'false' THEN false "

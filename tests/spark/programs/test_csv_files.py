@@ -114,6 +114,11 @@ def test_what_is_read(
 @pytest.mark.parametrize(
     ("text", "schema", "says"),
     [
+        (
+            "1,caf\xe9\n",
+            columns(),
+            "of the column s of a CSV file has bytes that are",
+        ),
         ("1\n", columns(), "MALFORMED"),
         ("1,a,b\n", columns(), "MALFORMED"),
         ("x,a\n", columns(), 'the cell "x" is in the column id of a CSV file, whose type is'),
@@ -131,7 +136,7 @@ def test_what_is_no_such_csv(
     env: StreamExecutionEnvironment, tmp_path: Path, text: str, schema: CsvSchemaBuilder, says: str
 ) -> None:
     path = tmp_path / "file.csv"
-    path.write_text(text)
+    path.write_text(text, encoding="latin-1")
     with pytest.raises(JobExecutionError, match=says):
         read(env, path, schema)
 

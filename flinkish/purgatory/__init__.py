@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from flinkish.common.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from flinkish.purgatory.delayed_answer import DelayedAnswer
     from flinkish.purgatory.delayed_future import DelayedFuture
     from flinkish.purgatory.delayed_operation import DelayedOperation
     from flinkish.purgatory.manual_timer import ManualTimer
@@ -21,6 +22,7 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "flinkish.purgatory.delayed_answer": ("DelayedAnswer",),
             "flinkish.purgatory.delayed_future": ("DelayedFuture",),
             "flinkish.purgatory.delayed_operation": ("DelayedOperation",),
             "flinkish.purgatory.manual_timer": ("ManualTimer",),
@@ -32,6 +34,7 @@ else:
     )
 
 __all__ = [
+    "DelayedAnswer",
     "DelayedFuture",
     "DelayedOperation",
     "DelayedOperationPurgatory",

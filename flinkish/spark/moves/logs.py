@@ -7,19 +7,26 @@ in the log of what was planned a line for the offset of each source, "-" for one
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow.fs as pafs
 
-from flinkish.common.errors import IllegalArgumentError, IllegalStateError
+from flinkish.common.errors import (
+    IllegalArgumentError,
+    IllegalStateError,
+    UnsupportedOperationError,
+)
 from flinkish.common.file_systems import file_system_of_spark_path
 
 __all__ = ["NO_OFFSET", "Entry", "Place"]
 
 NO_OFFSET = "-"
 _QUERY = "metadata"
+# Letters that `java.net.URI` encodes in a path.
+_ENCODED = re.compile(r"[\x00-\x20\x7f\"#%<>?\[\\\]^`{|}]")
 _VERSIONS = {"offsets": ("v1",), "commits": ("v1", "v2")}
 
 
@@ -62,6 +69,19 @@ class Place:
     def __init__(self, location: str) -> None:
         self.location = location
         self.file_system, self.path = file_system_of_spark_path(location, "a checkpoint")
+
+    def check_store_can_be_read(self) -> None:
+        """UnsupportedOperationError if Spark does not find its store in this checkpoint.
+
+        Queries take a path as it is; `StreamingUtils.resolvedCheckpointLocation`, which the source
+        'statestore' asks, encodes it and takes the result for the path.  Run on 4.3.0.
+        """
+        if found := _ENCODED.search(self.path):
+            raise UnsupportedOperationError(
+                f"Spark reads no state of the checkpoint {self.location!r}, since its path has "
+                f"{found[0]!r}: state moves out of Spark's store, and into it, with checkpoints "
+                "whose paths have no blank, %, ?, # or bracket; copy or make it under another name"
+            )
 
     def read(self, name: str) -> str:
         """The text of a file."""

@@ -57,11 +57,13 @@ def move_state(stream: DataStream, from_checkpoint: str, to_checkpoint: str) -> 
     old, new = Place(from_checkpoint), Place(to_checkpoint)
     spark: SparkSession = stream._rows.spark
     _check_stopped(spark, old)
+    into_files = all(plan.is_versioned for plan in plans)
+    (old if into_files else new).check_store_can_be_read()
     batch = old.last_batch()
     new.begin(old)
     try:
         frame = stream._rows.mapped.frame
-        if all(plan.is_versioned for plan in plans):
+        if into_files:
             _into_files(spark, frame, plans, old, new, batch)
         else:
             _into_store(spark, plans, old, new, batch)

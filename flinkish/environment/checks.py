@@ -7,8 +7,9 @@ from typing import Any
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
 from flinkish.common.methods import require_methods
 from flinkish.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation
+from flinkish.functions import Function, KeyedCoProcessFunction, KeyedProcessFunction
 
-__all__ = ["check_field", "check_function", "check_type"]
+__all__ = ["check_field", "check_function", "check_type", "check_unkeyed"]
 
 _CLASSES = {
     "map": "MapFunction",
@@ -19,12 +20,32 @@ _CLASSES = {
 
 
 def check_function(function: Any, method: str) -> None:
-    """ArgumentTypeError for what is neither callable nor a function with the method of streams."""
+    """ArgumentTypeError for what is neither callable nor a function with the method of streams.
+
+    Nor may it be a class of functions, of which an instance is meant.
+    """
     if method == "process":
         require_methods(function, ("process_element",), "process takes a ProcessFunction")
+    elif isinstance(function, type) and (
+        hasattr(function, method) or issubclass(function, Function)
+    ):
+        raise ArgumentTypeError(
+            f"{method} takes a {_CLASSES[method]} or a function, not the class "
+            f"{function.__qualname__}: make an instance of it"
+        )
     elif not (callable(function) or hasattr(function, method)):
         raise ArgumentTypeError(
             f"{method} takes a {_CLASSES[method]} or a function, not {function!r}"
+        )
+
+
+def check_unkeyed(function: Any, method: str) -> None:
+    """ArgumentTypeError for a function that needs keys, on a stream without."""
+    if isinstance(function, (KeyedProcessFunction, KeyedCoProcessFunction)):
+        raise ArgumentTypeError(
+            f"{method} takes a {_CLASSES.get(method, 'ProcessFunction')} here, and "
+            f"{type(function).__name__} is a function of keyed streams, with state and timers: use "
+            "key_by before it"
         )
 
 

@@ -10,7 +10,7 @@ from flinkish.common.execution_config import ExecutionConfig
 from flinkish.common.output_tag import OutputTag
 from flinkish.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from flinkish.common.watermark_strategy import WatermarkStrategy
-from flinkish.environment.checks import check_function, check_type
+from flinkish.environment.checks import check_function, check_type, check_unkeyed
 from flinkish.environment.collected import CloseableIterator
 from flinkish.environment.nodes import Node
 from flinkish.environment.outputs import TaggedOutputs
@@ -93,6 +93,7 @@ class DataStream(Settled):
         self, name: str, method: str, func: Any, output_type: TypeInformation | None
     ) -> DataStream:
         check_function(func, method)
+        check_unkeyed(func, method)
         check_type(output_type)
 
         def build(stream: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from flinkish.common.errors import ArgumentTypeError
 from flinkish.common.methods import require_methods
+from flinkish.functions.base import Function
 from flinkish.functions.process import KeyedCoProcessFunction, KeyedProcessFunction
 
 __all__ = ["InputOf", "Method", "Step", "refuse_keyed"]
@@ -41,6 +42,8 @@ class Step:
         refuse_keyed(function, wanted)
         if method == "process" or hasattr(function, named):
             require_methods(function, (named,), wanted)
+        elif isinstance(function, type) and issubclass(function, Function):
+            raise ArgumentTypeError(f"{wanted}, not the class {function.__name__} of another one")
         elif not callable(function):
             raise ArgumentTypeError(f"{wanted} or a function of one value, not {function!r}")
         return cls(method, function, uid)

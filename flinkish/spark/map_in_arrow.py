@@ -7,9 +7,12 @@ session's time zone.  Functions here were planned with `arrow_schema`, and get c
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 from flinkish.common.errors import SchemaMismatchError
 from flinkish.spark.internals import arrow_schema
@@ -20,7 +23,7 @@ __all__ = ["ColumnCast", "map_in_arrow"]
 
 def map_in_arrow(frame: DataFrame, function: MapBatches, made: StructType | str) -> DataFrame:
     """The rows that a function makes of those of a DataFrame, which it gets in `arrow_schema`."""
-    cast = ColumnCast(arrow_schema(frame.schema))
+    cast = ColumnCast(frame.schema.names, [_arrow_type(field) for field in frame.schema.fields])
 
     def run(batches: Batches) -> Batches:
         return function(map(cast, batches))
@@ -29,19 +32,29 @@ def map_in_arrow(frame: DataFrame, function: MapBatches, made: StructType | str)
     return frame.mapInArrow(run, made)
 
 
-class ColumnCast:
-    """Makes batches of one schema of batches whose columns are in other types for the same values.
+def _arrow_type(field: StructField) -> pa.DataType | None:
+    """The type of a column; None if Spark's Python knows none, and its JVM may."""
+    try:
+        return arrow_schema(StructType([field])).field(0).type
+    except PySparkException:
+        return None
 
-    The columns of a batch are compared once a schema, so batches of one stream cost a comparison.
+
+class ColumnCast:
+    """Casts the columns of batches, which have these names, to types for the same values.
+
+    A column of the type None stays as it is.  The columns of a batch are compared once a schema, so
+    batches of one stream cost a comparison.
     """
 
-    def __init__(self, schema: pa.Schema) -> None:
-        self._schema = schema
+    def __init__(self, names: Sequence[str], types: Sequence[pa.DataType | None]) -> None:
+        self._names = list(names)
+        self._types = [None if type_ is None else _nullable(type_) for type_ in types]
         self._seen: pa.Schema | None = None
         self._differs = False
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows in the columns of the schema.
+        """The rows in columns of the types.
 
         SchemaMismatchError if a column is missing, or of values that are not those of its type.
         """
@@ -51,45 +64,65 @@ class ColumnCast:
         if not self._differs:
             return batch
         columns = [
-            self._cast(column, field)
-            for column, field in zip(batch.columns, self._schema, strict=True)
+            self._cast(name, column, type_)
+            for name, column, type_ in zip(self._names, batch.columns, self._types, strict=True)
         ]
-        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        return pa.RecordBatch.from_arrays(columns, self._names)
 
     def _compare(self, found: pa.Schema) -> bool:
-        """Whether some columns are of other types than they have in the schema."""
-        if found.names != self._schema.names:
+        """Whether some columns are of other types than they are to have."""
+        if found.names != self._names:
             raise SchemaMismatchError(
                 f"Spark gave a worker the columns {', '.join(found.names)}, and the plan has "
-                f"{', '.join(self._schema.names)}: start the query again, and if it stays so, "
-                "report it with df.explain()",
+                f"{', '.join(self._names)}: start the query again, and if it stays so, report it "
+                "with df.explain()",
                 value=found,
             )
-        for given, field in zip(found, self._schema, strict=True):
-            if not _same_values(given.type, field.type):
+        differs = False
+        for given, type_ in zip(found, self._types, strict=True):
+            if type_ is None or _nullable(given.type) == type_:
+                continue
+            differs = True
+            if not _same_values(given.type, type_):
                 raise SchemaMismatchError(
-                    f"Spark gave a worker the column {field.name!r} as {given.type}, and the plan "
-                    f"has {field.type}: set back what was changed of spark.sql.execution.arrow, or "
+                    f"Spark gave a worker the column {given.name!r} as {given.type}, and the plan "
+                    f"has {type_}: set back what was changed of spark.sql.execution.arrow, or "
                     "cast the column in the DataFrame",
                     value=given.type,
-                    schema=str(field.type),
+                    schema=str(type_),
                 )
-        return any(
-            given.type != field.type for given, field in zip(found, self._schema, strict=True)
-        )
+        return differs
 
-    def _cast(self, column: pa.Array, field: pa.Field) -> pa.Array:
-        if column.type == field.type:
+    @staticmethod
+    def _cast(name: str, column: pa.Array, type_: pa.DataType | None) -> pa.Array:
+        if type_ is None or column.type == type_:
             return column
         try:
-            return column.cast(field.type)
+            return column.cast(type_)
         except pa.ArrowInvalid as error:
             raise SchemaMismatchError(
-                f"the column {field.name!r} came as {column.type} and does not fit {field.type}: "
-                f"{error}; with texts of more than 2 GiB in a batch set "
+                f"the column {name!r} came as {column.type} and does not fit {type_}: {error}; "
+                "with texts of more than 2 GiB in a batch set "
                 "spark.sql.execution.arrow.maxBytesPerBatch to less",
-                schema=str(field.type),
+                schema=str(type_),
             ) from error
+
+
+def _nullable(type_: pa.DataType) -> pa.DataType:
+    """The type with parts that may be null, as those of a struct that is null are."""
+
+    def part(field: pa.Field) -> pa.Field:
+        return field.with_type(_nullable(field.type)).with_nullable(True)
+
+    if pa.types.is_struct(type_):
+        return pa.struct([part(field) for field in type_])
+    if pa.types.is_list(type_):
+        return pa.list_(part(type_.value_field))
+    if pa.types.is_large_list(type_):
+        return pa.large_list(part(type_.value_field))
+    if pa.types.is_map(type_):
+        return pa.map_(_nullable(type_.key_type), part(type_.item_field))
+    return type_
 
 
 def _same_values(given: pa.DataType, wanted: pa.DataType) -> bool:

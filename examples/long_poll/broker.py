@@ -2,7 +2,7 @@
 
 A fetch is a delayed operation, watched under each partition that it reads.  A produce appends
 first and checks the partition afterwards, without holding the partition's lock: a fetch that is
-being tried takes that lock, so holding it here could block both (Kafka: P.13).
+being tried takes that lock, so holding it here could block both.
 """
 
 from __future__ import annotations

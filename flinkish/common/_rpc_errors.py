@@ -12,23 +12,32 @@ class RpcError(FlinkishError, RuntimeError):
 
 
 class RpcConnectionError(RpcError, ConnectionError):
-    """An address leads nowhere, or the other side has no such method (Flink: E.24, E.25)."""
+    """An address leads nowhere, or the other side has no such method.
+
+    As in Flink's PekkoRpcService and PekkoRpcActor.
+    """
 
 
 class HandshakeError(RpcConnectionError):
-    """The two sides do not fit: versions, secrets, or a gateway that is not offered (E.24)."""
+    """The two sides do not fit: versions, secrets, or a gateway that is not offered.
+
+    As in Flink's PekkoRpcService.
+    """
 
 
 class RecipientUnreachableError(RpcError):
-    """The endpoint has ended, or its service has (Flink: E.4, E.23)."""
+    """The endpoint has ended, or its service has (Flink: RpcEndpoint, PekkoRpcActor)."""
 
 
 class EndpointNotStartedError(RpcError):
-    """The endpoint was not started yet, or is stopped; it discards what it is asked (E.1)."""
+    """The endpoint was not started yet, or is stopped; it discards what it is asked.
+
+    As in Flink's RpcEndpoint.
+    """
 
 
 class FencingTokenError(RpcError):
-    """The caller holds another fencing token than the endpoint (Flink: E.26).
+    """The caller holds another fencing token than the endpoint (Flink: FencedRpcEndpoint).
 
     ``expected`` is the endpoint's token, ``found`` the caller's; from another process their
     texts.
@@ -41,15 +50,21 @@ class FencingTokenError(RpcError):
 
 
 class UnknownMessageError(RpcError):
-    """An endpoint cannot do anything with a message: an unfenced one to a fenced one (E.26)."""
+    """An endpoint cannot do anything with a message: an unfenced one to a fenced one.
+
+    As in Flink's FencedRpcEndpoint.
+    """
 
 
 class RpcInvalidStateError(RpcError):
-    """An endpoint was told to start or stop when its life allows that no more (E.30)."""
+    """An endpoint was told to start or stop when its life allows that no more.
+
+    As in Flink's PekkoRpcActor.
+    """
 
 
 class RpcTimeoutError(RpcError, TimeoutError):
-    """No answer came in time (Flink: E.22).
+    """No answer came in time (Flink: PekkoInvocationHandler).
 
     ``address`` and ``method`` say of what, ``timeout_ms`` how long was waited.
     """
@@ -64,7 +79,7 @@ class RpcTimeoutError(RpcError, TimeoutError):
 
 
 class RemoteError(RpcError):
-    """An error that was raised in another process (Flink: E.16).
+    """An error that was raised in another process (Flink: PekkoInvocationHandler).
 
     ``type_name`` is the name of its class, ``message`` its text, ``remote_traceback`` the
     traceback as text; ``str()`` has the class and the text.  When the class is Python's

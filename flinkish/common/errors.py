@@ -82,7 +82,10 @@ class IllegalStateError(FlinkishError, RuntimeError):
 
 
 class UnsupportedOperationError(FlinkishError, RuntimeError):
-    """This object cannot do that at all: a timer in a context without a key (Flink: B.26)."""
+    """This object cannot do that at all: a timer in a context without a key.
+
+    As in Flink's ProcessOperator.
+    """
 
 
 class IllegalArgumentError(FlinkishError, ValueError):
@@ -106,7 +109,7 @@ class UnknownColumnError(IllegalArgumentError):
 
 
 class NullKeyError(IllegalArgumentError):
-    """A row has no key, and rows are placed by their keys (Flink: B.21).
+    """A row has no key, and rows are placed by their keys (Flink: KeyGroupRangeAssignment).
 
     ``value`` is the row, ``column`` the key column if the key comes from one.
     """
@@ -255,7 +258,7 @@ class DeadlockError(IllegalStateError):
 
 
 class FutureTimeoutError(FlinkishError, TimeoutError):
-    """A future was not done when the time of its DelayedFuture was over (Kafka: P.12)."""
+    """A future was not done when the time of its DelayedFuture was over (Kafka: DelayedFuture)."""
 
 
 class MailboxClosedError(IllegalStateError):
@@ -313,7 +316,10 @@ class JobCancellationError(JobExecutionError):
 
 
 class AsyncTimeoutError(FlinkishError, TimeoutError):
-    """A call, with all its retries, was not done when its time was over (Flink: D.9)."""
+    """A call, with all its retries, was not done when its time was over.
+
+    As in Flink's AsyncWaitOperator.
+    """
 
 
 # Last in this file: tracebacks and pickles name the place that users know.

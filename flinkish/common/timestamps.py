@@ -10,7 +10,7 @@ from flinkish.common.errors import TimestampError
 __all__ = ["MAX_TIMESTAMP", "MIN_TIMESTAMP", "check_timestamp"]
 
 MIN_TIMESTAMP = -(1 << 63)
-"""The watermark before the first one (Flink: B.6)."""
+"""The watermark before the first one (Flink: InternalTimerServiceImpl)."""
 
 MAX_TIMESTAMP = (1 << 63) - 1
 """The watermark at the end of the data: no event can follow it."""

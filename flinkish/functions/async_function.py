@@ -67,7 +67,8 @@ class ResultFuture(ABC, Generic[OUT]):
     def complete(self, results: Iterable[OUT] | Callable[[], Iterable[OUT]]) -> bool:
         """Give the values; False if somebody else was first.
 
-        A function is called on the thread of the task, and gives the values there (Flink: D.22).
+        A function is called on the thread of the task, and gives the values there (Flink:
+        AsyncFunction).
         """
 
     @abstractmethod
@@ -79,7 +80,8 @@ class AsyncCallbackFunction(_Asynchronous, Generic[IN, OUT]):
     """The same for clients with callbacks: ``result_future`` is completed when the answer is there.
 
     ``async_invoke`` runs on the thread of the task and must not wait.  What it raises fails the
-    task and is not tried again (Flink: D.8); errors of the call go to ``complete_exceptionally``.
+    task and is not tried again (Flink: AsyncWaitOperator); errors of the call go to
+    ``complete_exceptionally``.
     """
 
     @abstractmethod
@@ -94,7 +96,10 @@ class AsyncCallbackFunction(_Asynchronous, Generic[IN, OUT]):
 
 
 class AsyncBatchFunction(_Asynchronous, Generic[IN, OUT]):
-    """Makes values of many at once, for services that take them in batches (Flink: D.23)."""
+    """Makes values of many at once, for services that take them in batches.
+
+    As in Flink's AsyncBatchWaitOperator.
+    """
 
     @abstractmethod
     async def async_invoke_batch(self, values: list[IN]) -> Any:

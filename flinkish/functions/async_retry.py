@@ -2,7 +2,7 @@
 
 Strategies hold no state of an element: the wait before an attempt follows from the number of
 attempts alone, so elements that fail at the same time do not disturb each other (Flink's
-exponential back-off is shared by all of them: D.20).
+exponential back-off is shared by all of them: AsyncRetryStrategies).
 """
 
 from __future__ import annotations
@@ -117,7 +117,10 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
         result_predicate: ResultPredicate | None = None,
         exception_predicate: ExceptionPredicate | None = None,
     ) -> AsyncRetryStrategy:
-        """Up to ``max_attempts`` attempts more (Flink: D.18), always the same time between them."""
+        """Up to ``max_attempts`` attempts more, always the same time between them.
+
+        As in Flink's AsyncWaitOperator.
+        """
         return FixedDelayRetryStrategy(
             max_attempts, backoff_time_millis, result_predicate, exception_predicate
         )
@@ -187,7 +190,7 @@ class _Limited(AsyncRetryStrategy[OUT]):
         self._predicate = RetryPredicate(result_predicate, exception_predicate)
 
     def can_retry(self, current_attempts: int) -> bool:
-        """Up to the limit; the first attempt does not count (Flink: D.18)."""
+        """Up to the limit; the first attempt does not count (Flink: AsyncWaitOperator)."""
         return current_attempts <= self.max_attempts
 
     def get_retry_predicate(self) -> AsyncRetryPredicate:
@@ -196,7 +199,7 @@ class _Limited(AsyncRetryStrategy[OUT]):
 
 
 class FixedDelayRetryStrategy(_Limited[OUT]):
-    """The same wait before each attempt (Flink: D.20)."""
+    """The same wait before each attempt (Flink: AsyncRetryStrategies)."""
 
     def __init__(
         self,

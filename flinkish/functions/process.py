@@ -32,7 +32,7 @@ class _Context(ABC):
     def timestamp(self) -> int | None:
         """Event time of the value, or time of the timer, in milliseconds.
 
-        None for a value without event time (Flink: B.25).
+        None for a value without event time (Flink: KeyedProcessOperator).
         """
 
 
@@ -48,7 +48,7 @@ class ProcessFunction(Function):
     """Makes any number of values of each, and knows the time; there are no keys."""
 
     class Context(_Context):
-        """Its timer service tells the time; timers are refused (Flink: B.26)."""
+        """Its timer service tells the time; timers are refused (Flink: ProcessOperator)."""
 
     @abstractmethod
     def process_element(self, value: Any, ctx: ProcessFunction.Context) -> Any:
@@ -80,7 +80,7 @@ class CoProcessFunction(Function):
     """Makes values of the values of two streams, and knows the time; there are no keys."""
 
     class Context(_Context):
-        """Its timer service tells the time; timers are refused (Flink: B.26)."""
+        """Its timer service tells the time; timers are refused (Flink: ProcessOperator)."""
 
     @abstractmethod
     def process_element1(self, value: Any, ctx: CoProcessFunction.Context) -> Any:

@@ -35,7 +35,7 @@ class CheckpointedFunction(ABC):
 
 
 class SourceFunction(Function):
-    """Makes a stream in a loop of its own, on a thread of its own (Flink: A.53).
+    """Makes a stream in a loop of its own, on a thread of its own (Flink: SourceStreamTask).
 
     A source that can be restarted is also a CheckpointedFunction, and changes its state and
     emits in one step, under the checkpoint lock::

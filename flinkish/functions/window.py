@@ -1,7 +1,8 @@
 """Functions of windows: called with the elements, or with the one result, of a window that fires.
 
 They are generators, or return an iterable, or nothing.  A plain value goes to the output; a pair
-of an OutputTag and a value goes to that side output.  Both have the window's last time (C.4).
+of an OutputTag and a value goes to that side output.  Both have the window's last time (Flink:
+WindowOperator).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class _WindowContext(ABC, Generic[W]):
     def window_state(self) -> KeyedStateStore:
         """States of the window, which ``clear`` has to clear.
 
-        UnsupportedOperationError for windows that merge (Flink: C.16).
+        UnsupportedOperationError for windows that merge (Flink: WindowOperator).
         """
 
     @abstractmethod

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class StreamTaskActionExecutor:
-    """Calls what it is given, at once and on the calling thread (Flink: A.54).
+    """Calls what it is given, at once and on the calling thread (Flink: StreamTaskActionExecutor).
 
     A subclass does something around the calls.  ``run``, ``run_throwing`` and ``call`` are the
     same here: the difference is Java's, whose callables declare what they throw.
@@ -40,7 +40,7 @@ StreamTaskActionExecutor.IMMEDIATE = StreamTaskActionExecutor()
 
 
 class SynchronizedStreamTaskActionExecutor(StreamTaskActionExecutor):
-    """Calls while it holds ``lock`` (Flink: A.54).
+    """Calls while it holds ``lock`` (Flink: StreamTaskActionExecutor).
 
     For tasks with a second thread that touches their state, such as the thread of a legacy
     source: the thread that holds the lock is alone.  Take a re-entrant lock, the default, where a

@@ -85,9 +85,10 @@ class MailboxExecutor(MailExecutor):
     ) -> MailboxFuture[T]:
         """Let the mailbox thread call ``function()``; the future gets what comes of it.
 
-        An error goes to the future alone, the loop goes on (Flink: A.23).  ``close`` of the
-        processor cancels the future (A.27).  ArgumentTypeError for an async function: nobody here
-        would await its coroutine.  Other parameters and errors as of ``execute``.
+        An error goes to the future alone, the loop goes on (Flink: MailboxExecutorImpl).  ``close``
+        of the processor cancels the future (Flink: MailboxProcessor).  ArgumentTypeError for an
+        async function: nobody here would await its coroutine.  Other parameters and errors as of
+        ``execute``.
         """
         if not callable(function):
             raise ArgumentTypeError(

@@ -31,7 +31,8 @@ class MailboxMetrics:
     """``mailboxMails`` and ``mailboxQueueSize``, always; the rest once measuring is set up.
 
     Every ``interval`` a mail is put, and what passes until it runs is ``mailboxLatencyMs``
-    (Flink: A.44); ``mailboxMailsPerSecond`` is brought up to date then.  ``clock`` gives ns.
+    (Flink: MailboxMetricsController); ``mailboxMailsPerSecond`` is brought up to date then.
+    ``clock`` gives ns.
 
     Threading: setting up and starting belong to the mailbox thread; the timer may be any.
     """

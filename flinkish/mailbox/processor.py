@@ -86,11 +86,11 @@ class MailboxProcessor(MailboxLoop):
         )
 
     def prepare_close(self) -> None:
-        """Take in no more mail; what is queued stays (Flink: A.38)."""
+        """Take in no more mail; what is queued stays (Flink: MailboxProcessor)."""
         self.mailbox.quiesce()
 
     def close(self) -> None:
-        """Close the mailbox, cancel the futures in it and drop the other mails (A.27, A.38).
+        """Close the mailbox, cancel the futures in it and drop the other mails.
 
         A callback of a cancelled future that raises keeps no other future from being cancelled;
         the first such error is raised in the end, with notes about the others.

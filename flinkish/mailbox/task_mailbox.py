@@ -24,15 +24,15 @@ class TaskMailbox(MailboxQueue):
     The mailbox belongs to the thread that makes it; ``adopt`` hands it to another one.
 
     Ordering: a priority is a filter, not an order: ``take(p)`` gets the oldest mail of priority p
-    or more (Flink: A.1).  What was ``put_first`` comes before urgent mails, these before all
-    others, also before those of the batch (A.11).
+    or more (Flink: TaskMailboxImpl).  What was ``put_first`` comes before urgent mails, these
+    before all others, also before those of the batch (Flink: MailboxExecutor.MailOptions).
 
     Life cycle: OPEN; QUIESCED refuses new mail; CLOSED gives out none either, and ``close``
-    returned what was left (A.16 - A.18).
+    returned what was left.
 
     Threading: ``put``, ``put_first``, ``size``, ``state``, ``drain``, ``run_exclusively``,
     ``is_mailbox_thread`` are for all threads, the rest for the mailbox thread: others get an
-    IllegalStateError (A.4).  So does everybody in a forked child.
+    IllegalStateError.  So does everybody in a forked child.
 
     Complexity: put and take cost the number of distinct priorities that are queued, however
     many mails there are.  A put wakes the mailbox thread only if that waits for such a mail.

@@ -55,8 +55,8 @@ class AsyncBatchWaitOperator(AsyncWaitOperator):
     """Calls ``fn`` for batches of elements, and emits what it gives as batches are done.
 
     ``fn`` is an `AsyncBatchFunction` or an ``async def`` of a list of values.  What it gives need
-    not be as long as the batch, so results carry no timestamp (Flink: D.23); watermarks keep
-    after the results of everything that came before them.
+    not be as long as the batch, so results carry no timestamp (Flink: AsyncBatchWaitOperator);
+    watermarks keep after the results of everything that came before them.
 
     A batch has ``batch_size`` elements, fewer when the first of them has waited ``batch_timeout``
     (None: for ever), and at the end of the input.  With ``adaptive`` the size follows what the
@@ -107,7 +107,7 @@ class AsyncBatchWaitOperator(AsyncWaitOperator):
         return CoroutineInvoker(fn, method)
 
     def drain(self) -> None:
-        """Wait for all calls at the end of the input; what is gathered is a batch (Flink: D.23)."""
+        """Wait for all calls at the end of the input; what is gathered is a batch."""
         self._require_open("drain")
         while self._backlog:
             self._executor.yield_()

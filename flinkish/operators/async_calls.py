@@ -89,7 +89,7 @@ class Arrivals:
     def arrive(
         self, call: AsyncCall, handle: int, error: BaseException | None, results: Any
     ) -> bool:
-        """End an attempt; False if it has ended already (Flink: D.6)."""
+        """End an attempt; False if it has ended already (Flink: AsyncWaitOperator)."""
         fresh = self._queue.renew(handle)
         if fresh is None:
             return False
@@ -108,7 +108,7 @@ class Arrivals:
 
     @property
     def dropped(self) -> int:
-        """How many came when the mailbox was closed (Flink: D.16)."""
+        """How many came when the mailbox was closed."""
         return len(self.items) if self._closed else 0
 
     def _open(self) -> None:
@@ -154,7 +154,10 @@ class CallFuture(ResultFuture):
 
 
 def results_of(result: Any, name: str) -> list[Any]:
-    """The values in what a function gave; ArgumentTypeError if there can be none (D.4, D.26)."""
+    """The values in what a function gave; ArgumentTypeError if there can be none.
+
+    As in Flink's AsyncWaitOperator and AsyncFunction.
+    """
     if type(result) is list:
         return result
     if result is None:

@@ -138,7 +138,10 @@ async def _await(awaitable: Any) -> Any:
 
 
 class CallbackInvoker(Invoker):
-    """Calls a function that gets a `ResultFuture`, on the operator's thread (Flink: D.8)."""
+    """Calls a function that gets a `ResultFuture`, on the operator's thread.
+
+    As in Flink's AsyncWaitOperator.
+    """
 
     def start(self, call: AsyncCall) -> None:
         """Call the function with a `ResultFuture`.

@@ -13,10 +13,10 @@ __all__ = ["CallOutput"]
 
 
 class CallOutput:
-    """Emits values with the timestamp of their call (Flink: D.4), and watermarks between them.
+    """Emits values with the timestamp of their call, and watermarks between them.
 
-    Values go out in batches where the output takes them so.  A pair of an OutputTag and a value
-    goes to that side output.
+    As in Flink's AsyncWaitOperator.  Values go out in batches where the output takes them so.  A
+    pair of an OutputTag and a value goes to that side output.
     """
 
     def __init__(self, output: Output) -> None:

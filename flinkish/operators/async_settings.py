@@ -29,7 +29,7 @@ class AsyncStatistics:
     ``in_flight`` elements and watermarks wait in the queue, ``restored`` ones for a place in it;
     ``timers`` are timeouts and retries pending.  Since it was made: elements ``timed_out``,
     attempts ``retried``, elements ``failed`` for good, results ``dropped`` since they came after
-    the end (Flink: D.16).
+    the end (Flink: AsyncWaitOperator).
     """
 
     in_flight: int
@@ -52,7 +52,7 @@ class RetryRule:
 
     @classmethod
     def of(cls, strategy: AsyncRetryStrategy | None, timeout: int) -> RetryRule | None:
-        """The rule, or None if nothing is ever tried again (Flink: D.17)."""
+        """The rule, or None if nothing is ever tried again (Flink: AsyncWaitOperator)."""
         if strategy is None:
             return None
         if not isinstance(strategy, AsyncRetryStrategy):

@@ -21,7 +21,7 @@ class CallTimers:
 
     ``on_due(payload)`` is called for each that is due, in the order of time.  The processing-time
     service has one callback at most, for the earliest, and none when nothing is pending
-    (Flink: D.10).
+    (Flink: AsyncWaitOperator).
 
     Threading: the operator's thread, on which the service calls back.
     """

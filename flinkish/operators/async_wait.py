@@ -9,8 +9,8 @@ Invariants, besides those of `async_calls`:
   W1  Every element that was taken in is in the queue or in the backlog, or gathered for a batch,
       until it is emitted, and nowhere else.  So they are the snapshot, and each is emitted once.
   W2  The backlog is what a restore brought and what has no room yet.  While there is any, nothing
-      new is taken in: the order holds, and a restore waits for nobody (Flink: D.13).
-  W3  A call that is overdue is never tried again (D.19).  Its timeout and the end of its attempt
+      new is taken in: the order holds, and a restore waits for nobody (Flink: AsyncWaitOperator).
+  W3  A call that is overdue is never tried again.  Its timeout and the end of its attempt
       meet at the handle: if the timeout is first, the attempt's result is refused; if the
       attempt is first, the timeout only marks the call, and who settles the result looks.
 """
@@ -58,16 +58,16 @@ class AsyncWaitOperator(StreamOperator):
 
     ``fn`` is an `AsyncFunction`, an `AsyncCallbackFunction`, an ``async def`` of one value, or a
     plain function of one value, which runs on a bounded pool of threads.  It gives an iterable of
-    values; each is emitted with the timestamp of the element (Flink: D.4), and a pair of an
-    OutputTag and a value goes to that side output.
+    values; each is emitted with the timestamp of the element (Flink: AsyncWaitOperator), and a pair
+    of an OutputTag and a value goes to that side output.
 
     ``mode`` is ``"ordered"`` or ``"unordered"``: as they came, or as they are done, where no
-    element passes a watermark (D.2).  ``capacity`` is how many elements, watermarks included, are
-    under way at once.  ``timeout`` is for an element with all its attempts, None or 0 for none;
-    then the function's ``timeout`` says what to emit (D.9).  ``retry`` needs a timeout (D.17).
-    ``on_failure(value, error, attempts)`` gives the values of an element that failed for good;
-    without it, the task fails (D.7).  ``read_ahead`` is how many elements more are taken in, so
-    that a thread that ends a call finds the next at hand: None for half the capacity, 0 for
+    element passes a watermark (Flink: UnorderedStreamElementQueue).  ``capacity`` is how many
+    elements, watermarks included, are under way at once.  ``timeout`` is for an element with all
+    its attempts, None or 0 for none; then the function's ``timeout`` says what to emit.  ``retry``
+    needs a timeout. ``on_failure(value, error, attempts)`` gives the values of an element that
+    failed for good; without it, the task fails.  ``read_ahead`` is how many elements more are taken
+    in, so that a thread that ends a call finds the next at hand: None for half the capacity, 0 for
     functions that start their calls themselves.  No more calls run for that, and the time of such
     an element begins with its call, or when it has waited for as long as the timeout is.
 
@@ -75,7 +75,8 @@ class AsyncWaitOperator(StreamOperator):
     again, so calls are at least once, and emissions exactly once.
 
     Back pressure: `is_available` is False while the operator is full, and a task then suspends its
-    input (D.24).  An element that comes all the same waits for room, while mail is served (D.1).
+    input (Flink: SupportsSoftBackpressure).  An element that comes all the same waits for room,
+    while mail is served.
 
     Threading: the mailbox thread of ``OperatorEnvironment.mailbox_executor``, which is needed.
     """
@@ -159,7 +160,7 @@ class AsyncWaitOperator(StreamOperator):
             self._executor.yield_()
 
     def end_input(self) -> None:
-        """The same, but what waits to be tried again is so now, once, and nothing else (D.15)."""
+        """The same, but what waits to be tried again is so now, once, and nothing else."""
         self._require_open("end_input")
         self._finishing = True
         waiting, self._waiting = self._waiting, {}
@@ -181,7 +182,7 @@ class AsyncWaitOperator(StreamOperator):
             self._invoker.close(calls)
 
     def snapshot_state(self, checkpoint_id: int) -> bytes:
-        """Every element that is not emitted, in order (Flink: D.12)."""
+        """Every element that is not emitted, in order."""
         self._require_state("snapshot_state")
         return dump_elements(self._unemitted())
 
@@ -207,7 +208,7 @@ class AsyncWaitOperator(StreamOperator):
     # --- input
 
     def is_available(self) -> bool:
-        """Whether there is room (Flink: D.24)."""
+        """Whether there is room."""
         return not self._backlog and not self._queue.is_full
 
     def get_available_future(self) -> Future[None]:
@@ -224,7 +225,7 @@ class AsyncWaitOperator(StreamOperator):
             self._require_open("process_element")
         if type(record) is not StreamRecord:
             raise UnsupportedOperationError(
-                f"{type(self).__name__} takes records and watermarks, not {shortened(record)} (D.3)"
+                f"{type(self).__name__} takes records and watermarks, not {shortened(record)}"
             )
         self._records.inc()
         if self._backlog or self._queue.is_full:
@@ -270,7 +271,7 @@ class AsyncWaitOperator(StreamOperator):
     # --- results
 
     def _settle_arrivals(self) -> None:
-        """Take in what has come, as one mail (Flink: D.5, which takes one)."""
+        """Take in what has come, as one mail (Flink: AsyncWaitOperator, which takes one)."""
         arrivals = self._arrivals.items
         complete, cancel = self._queue.complete, self._timers.drop
         simple = self._simple
@@ -373,7 +374,7 @@ class AsyncWaitOperator(StreamOperator):
         call.timer = 0
         call.overdue = True
         handle = self._queue.renew(call.handle)
-        if handle is not None:  # else an end is on its way (W3, Flink: D.10)
+        if handle is not None:  # else an end is on its way (W3, Flink: AsyncWaitOperator)
             self._time_out(call, handle)
 
     def _time_left(self, call: AsyncCall) -> int:
@@ -401,7 +402,7 @@ class AsyncWaitOperator(StreamOperator):
             raise
 
     def _is_worth_another(self, call: AsyncCall, error: BaseException | None, results: Any) -> bool:
-        """Whether the strategy wants another attempt (Flink: D.18, D.19)."""
+        """Whether the strategy wants another attempt."""
         retry = self.settings.retry
         if retry is None or call.timed_out or self._finishing:
             return False

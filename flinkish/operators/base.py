@@ -57,7 +57,7 @@ class OperatorEnvironment:
     ``key_selector`` says the key of a value (None: the input has no keys), ``key_selector2`` that
     of a value of the second input, if there is one, ``key_type`` as which Java type keys are
     hashed.  Without ``processing_time_service`` an operator has the time but no timers on it.
-    ``is_cancelled`` is asked after each timer that fires (Flink: B.14).
+    ``is_cancelled`` is asked after each timer that fires (Flink: InternalTimerServiceImpl).
 
     Where there is a mailbox, in a task and in a harness, ``mailbox_executor`` hands work to the
     operator's thread and lets it yield, processing-time timers call in on that thread, and
@@ -103,9 +103,10 @@ class OperatorEnvironment:
 
 @runtime_checkable
 class SupportsSoftBackpressure(Protocol):
-    """An operator that may be full: its task gives it no record then, and waits (Flink: D.24).
+    """An operator that may be full: its task gives it no record then, and waits.
 
-    It still takes what comes: elements that were under way, and those of a restore.
+    As in Flink's SupportsSoftBackpressure.  It still takes what comes: elements that were under
+    way, and those of a restore.
     """
 
     def is_available(self) -> bool:

@@ -54,7 +54,7 @@ class KeyedOperator(StreamOperator):
     def setup(self, output: Output, environment: OperatorEnvironment | None = None) -> None:
         """Say where elements go and what surrounds the operator.
 
-        UnsupportedOperationError without a key selector (Flink: B.18).
+        UnsupportedOperationError without a key selector (Flink: InternalTimeServiceManagerImpl).
         """
         if environment is None or environment.key_selector is None:
             raise UnsupportedOperationError(
@@ -205,7 +205,7 @@ class KeyedOperator(StreamOperator):
 
         CorruptStateError for damaged bytes; IncompatibleStateError for another operator, max
         parallelism, key type or kind of state; IllegalArgumentError for key groups of other
-        subtasks (Flink: B.16).
+        subtasks (Flink: InternalTimerServiceImpl).
         """
         super().initialize_state(state)
         if state is None:

@@ -81,7 +81,10 @@ class KeyedEngineOperator(KeyedOperator):
         metrics.gauge("numDeletedTimers", lambda: engine.timers.deleted)
 
     def open(self) -> None:
-        """Open the functions, then wait for restored processing-time timers (Flink: B.16)."""
+        """Open the functions, then wait for restored processing-time timers.
+
+        As in Flink's InternalTimerServiceImpl.
+        """
         super().open()
         merge_services(self._services(), self._restored_services)
         self.table.processing_time = self._clock()
@@ -134,7 +137,10 @@ class KeyedEngineOperator(KeyedOperator):
     # --- time
 
     def process_watermark(self, watermark: Watermark) -> None:
-        """Fire the timers that are due, then pass the watermark on (Flink: B.25)."""
+        """Fire the timers that are due, then pass the watermark on.
+
+        As in Flink's KeyedProcessOperator.
+        """
         if self.try_advance_watermark(watermark.timestamp):
             self.output.emit(watermark)
 
@@ -144,7 +150,7 @@ class KeyedEngineOperator(KeyedOperator):
         """Fire the timers that are due at ``watermark`` (ms), without passing it on.
 
         After each timer ``should_stop()`` is asked, and whether the task is cancelled; False if
-        one of them stopped it, and a further call goes on (Flink: A.64).
+        one of them stopped it, and a further call goes on (Flink: MailboxWatermarkProcessor).
         """
         self._require_open("try_advance_watermark")
         return self._fire(self.engine.advance_watermark, watermark, should_stop)

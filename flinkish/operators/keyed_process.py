@@ -17,7 +17,7 @@ class KeyedProcessOperator(KeyedEngineOperator):
 
     Records come out in the order in which the function yields them, with the timestamp of the
     element or event-time timer that they came of, and none from a processing-time timer.  A
-    watermark fires its timers before it goes on (Flink: B.25).
+    watermark fires its timers before it goes on (Flink: KeyedProcessOperator).
 
     Late elements (at or before the watermark) reach the function like all others, as in Flink.
     """

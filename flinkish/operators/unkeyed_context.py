@@ -14,7 +14,7 @@ __all__ = ["NoTimers", "UnkeyedContext", "values_of"]
 
 
 class NoTimers(TimerService):
-    """Tells both times; timers are refused (Flink: B.26)."""
+    """Tells both times; timers are refused (Flink: ProcessOperator)."""
 
     def __init__(self, now: Callable[[], int]) -> None:
         self._now = now

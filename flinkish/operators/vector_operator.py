@@ -49,8 +49,8 @@ class VectorWindowOperator(KeyedOperator):
         late_tag: where elements go that are too late for all their windows; else they are counted.
 
     The output has the key, ``window_start`` and ``window_end`` (ms), the results, and the last
-    time of the window as its timestamp (Flink: C.4): as columns if the output takes them, else as
-    Rows.  UnsupportedOperationError for what only the window operator can do.
+    time of the window as its timestamp (Flink: WindowOperator): as columns if the output takes
+    them, else as Rows.  UnsupportedOperationError for what only the window operator can do.
 
     Metrics: ``numRecordsIn``, ``numLateRecordsDropped``, ``numFiredTimers``.
     """
@@ -134,7 +134,10 @@ class VectorWindowOperator(KeyedOperator):
         self._forget_keys()
 
     def process_watermark(self, watermark: Watermark) -> None:
-        """Fire the windows that are due, then pass the watermark on (Flink: B.25)."""
+        """Fire the windows that are due, then pass the watermark on.
+
+        As in Flink's KeyedProcessOperator.
+        """
         self._require_open("process_watermark")
         self.window.advance_watermark(watermark.timestamp)
         self._emit()

@@ -212,8 +212,8 @@ class VectorWindow:
     ) -> npt.NDArray[np.uint32]:
         """Take a batch: the table's rows of its keys, its times in ms.
 
-        The numbers of the elements that came too late for every window of theirs (Flink: C.7).
-        ValueError for an element without time.
+        The numbers of the elements that came too late for every window of theirs (Flink:
+        WindowOperator). ValueError for an element without time.
         """
         return self.engine.process(rows, times, self.aggregates.words_of(batch))
 

@@ -18,7 +18,8 @@ __all__ = ["WindowOperator", "WindowOperatorBuilder"]
 class WindowOperator(KeyedEngineOperator):
     """Collects elements in windows, key by key, and gives what their function makes of them.
 
-    Made by `WindowOperatorBuilder`.  Output has the last time of its window (Flink: C.4).
+    Made by `WindowOperatorBuilder`.  Output has the last time of its window (Flink:
+    WindowOperator).
 
     Metrics besides those of every keyed operator: ``numLateRecordsDropped``.
     """

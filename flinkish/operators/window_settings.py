@@ -71,7 +71,10 @@ class WindowSettings:
     # --- settings
 
     def with_trigger(self, trigger: Trigger) -> Self:
-        """The same with another trigger; UnsupportedOperationError if it cannot merge (C.30)."""
+        """The same with another trigger; UnsupportedOperationError if it cannot merge.
+
+        As in Flink's WindowOperatorBuilder.
+        """
         require_trigger(trigger, "trigger")
         if self.is_merging and not getattr(trigger, "can_merge", bool)():
             raise UnsupportedOperationError(

@@ -43,7 +43,7 @@ class StateStore(KeyedStateStore):
 
 
 class MergingWindowStore(KeyedStateStore):
-    """The states of a window that may merge: there are none (Flink: C.16)."""
+    """The states of a window that may merge: there are none (Flink: WindowOperator)."""
 
     def _refuse(self) -> NoReturn:
         raise UnsupportedOperationError(

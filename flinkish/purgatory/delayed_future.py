@@ -24,7 +24,8 @@ class DelayedFuture(DelayedOperation):
 
     Watch it in a purgatory.  If all futures are done already the callback runs there, on the
     calling thread; else on a thread that is made for the purpose when the last one is done
-    (Kafka: P.12), or on the timer's executor when the time is over.  Nobody needs to check a key.
+    (Kafka: DelayedFuture), or on the timer's executor when the time is over.  Nobody needs to check
+    a key.
     """
 
     def __init__(

@@ -54,15 +54,15 @@ class DelayedOperationPurgatory(watch_lists.WatchLists, CompletesLater):
     `name` is for logs and threads.  `timer` is whose time counts, and stays the caller's to
     close; by default a SystemTimer of the purgatory's own.  Every `purge_interval` completions
     the memory of watch lists that are no longer needed is given back; completed operations
-    themselves leave at once (Kafka: P.7).  With `reaper_enabled` the timer's own thread moves it;
-    without, `advance_clock` does.  In `debug` (on under ``python -X dev``) a thread that waits
-    too long for an operation gets a DeadlockError; otherwise that is logged and counted.  Either
-    way the request is not lost.
+    themselves leave at once (Kafka: DelayedOperationPurgatory).  With `reaper_enabled` the timer's
+    own thread moves it; without, `advance_clock` does.  In `debug` (on under ``python -X dev``) a
+    thread that waits too long for an operation gets a DeadlockError; otherwise that is logged and
+    counted.  Either way the request is not lost.
 
     Use it in a ``with`` statement, or `shutdown` it.
 
     Threading: any method from any thread, operations' own methods included.  Do not hold a lock
-    that a completion wants while calling `check_and_complete` (Kafka: P.13).
+    that a completion wants while calling `check_and_complete`.
     """
 
     def __init__(
@@ -124,7 +124,8 @@ class DelayedOperationPurgatory(watch_lists.WatchLists, CompletesLater):
         """Refuse operations from now on, and complete those that are watched.
 
         Their `on_complete` runs here, so that a caller that waits for one gets an answer, and not
-        their `on_expiration`.  (Kafka: P.11, where they are forgotten, and later ones too.)
+        their `on_expiration`.  (Kafka: DelayedOperationPurgatory, where they are forgotten, and
+        later ones too.)
         """
         watched = self._close_watches()
         if watched is None:

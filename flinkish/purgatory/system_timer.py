@@ -32,7 +32,7 @@ from flinkish.purgatory.timer import Timer, TimerStatistics, log
 
 __all__ = ["SystemTimer"]
 
-POLL_S = 0.2  # how long the reaper sleeps at most, if it has something else to do (Kafka: K.16)
+POLL_S = 0.2  # how long the reaper sleeps at most, if it has something else to do
 _ELSEWHERE = ("concurrent.futures.process", "concurrent.futures.interpreter")
 
 
@@ -42,8 +42,9 @@ class SystemTimer(Timer):
     `executor` is any ``concurrent.futures.Executor`` of threads, which stays the caller's to shut
     down and may be shared: the timer's jobs take turns of some milliseconds with those of others.
     By default it is a thread of the timer's own, in which tasks that are due in the same tick run
-    in the order in which they were added (Kafka: K.12).  One that runs jobs in other processes is
-    an ArgumentTypeError.  Without `reaper_enabled` time stands still but for `advance_clock`.
+    in the order in which they were added (Kafka: TimingWheel).  One that runs jobs in other
+    processes is an ArgumentTypeError.  Without `reaper_enabled` time stands still but for
+    `advance_clock`.
 
     Threading: any method from any thread, tasks included.  `close` returns when the tasks that
     were handed over to the timer's own executor have run.
@@ -84,7 +85,8 @@ class SystemTimer(Timer):
         """Wait at most ``timeout_ms`` for a task to become due, and hand over all that are.
 
         True if any expired since the last call; a bucket whose tasks were all cancelled is gone
-        and does not count (Kafka: K.4, where it does).  With a reaper this only waits for it.
+        and does not count (Kafka: SystemTimer, where it does).  With a reaper this only waits for
+        it.
         """
         timeout = _seconds(to_millis(timeout_ms, "timeout_ms", minimum=0))
         if self._in_child:

@@ -45,9 +45,9 @@ class Timer(timer_tasks.TaskTimer):
     """Runs tasks when their time has come.
 
     `name` is for logs and threads.  `tick_ms` is how exact it is: a task is never early and, on
-    an idle machine, at most a tick late (Kafka: K.11, where it may be early).  `wheel_size` is
-    the number of buckets of a level of the wheel.  A task that raises is logged and counted, and
-    keeps nothing else from running (Kafka: K.6).  The clock ends after 292 years, 2**63 - 1
+    an idle machine, at most a tick late (Kafka: TimingWheel, where it may be early).  `wheel_size`
+    is the number of buckets of a level of the wheel.  A task that raises is logged and counted, and
+    keeps nothing else from running (Kafka: SystemTimer).  The clock ends after 292 years, 2**63 - 1
     ns; a task with a longer delay stays pending for ever.
 
     Use it in a ``with`` statement, or `close` it.
@@ -78,7 +78,7 @@ class Timer(timer_tasks.TaskTimer):
 
     @abstractmethod
     def advance_clock(self, timeout_ms: int) -> bool:
-        """Expire what is due; whether that was anything (Kafka: K.4)."""
+        """Expire what is due; whether that was anything."""
 
     @abstractmethod
     def close(self) -> None:

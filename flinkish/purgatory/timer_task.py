@@ -14,7 +14,7 @@ _LONGEST = 2**63 - 1
 
 
 class TimerTaskState(Enum):
-    """Where a task is in its life; in Kafka all but PENDING look alike (Kafka: K.14)."""
+    """Where a task is in its life; in Kafka all but PENDING look alike (Kafka: TimerTaskList)."""
 
     NEW = 0
     PENDING = 1
@@ -26,11 +26,11 @@ class TimerTask(timer_tasks.TimerTask):
     """Something to run after a delay: subclass it, override :meth:`run`, add it to a timer.
 
     ``delay_ms`` is an int of milliseconds or any other duration.  Zero or less is due at once
-    (Kafka: K.2); more than 64 bits of milliseconds are an IllegalArgumentError.
+    (Kafka: SystemTimer); more than 64 bits of milliseconds are an IllegalArgumentError.
 
     Life cycle: NEW, PENDING once added, then CANCELLED or EXPIRED; adding it again makes it
-    PENDING anew and, if it was pending, moves it (Kafka: K.13).  A task runs once for each time
-    that it became PENDING and was not cancelled or moved.
+    PENDING anew and, if it was pending, moves it (Kafka: TimerTaskList).  A task runs once for each
+    time that it became PENDING and was not cancelled or moved.
 
     Threading: any method from any thread.  Either ``cancel`` returns True or the task runs.
     """

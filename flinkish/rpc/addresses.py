@@ -23,7 +23,7 @@ class RpcAddress:
 
     ``flinkish.tcp://NAME@HOST:PORT/user/rpc/ENDPOINT``, or without ``host`` and ``port`` the local
     ``flinkish://NAME/user/rpc/ENDPOINT``.  NAME is that of the service.  ENDPOINT may be a pattern
-    with ``*`` and ``?`` where something is looked up (Flink: E.9).
+    with ``*`` and ``?`` where something is looked up (Flink: PekkoRpcService).
     """
 
     name: str

@@ -53,7 +53,8 @@ class RpcEndpoint(RpcGateway):
     Ordering: calls of one caller run in the order in which they were sent.
 
     Life cycle: made stopped; ``start`` runs ``on_start``; ``close_async`` runs ``on_stop``, until
-    whose future ends calls are still answered (Flink: E.1 - E.7).  A failing ``on_start`` ends it.
+    whose future ends calls are still answered (Flink: RpcEndpoint).  A failing ``on_start`` ends
+    it.
 
     Methods of its gateways return values or futures, or are ``async def``; what they raise goes
     to the asker.  Coroutines run on an event loop of the endpoint, which runs in its main thread:
@@ -123,7 +124,7 @@ class RpcEndpoint(RpcGateway):
 
     @property
     def is_running(self) -> bool:
-        """True from its start until ``on_stop`` has returned (Flink: E.6)."""
+        """True from its start until ``on_stop`` has returned."""
         return self._running
 
     @property
@@ -136,7 +137,7 @@ class RpcEndpoint(RpcGateway):
         return f"<{type(self).__name__} {self.endpoint_id!r} {state}>"
 
     def get_self_gateway(self, gateway: Callable[..., Proxy]) -> Proxy:
-        """A gateway to itself; its calls are mails like anybody's (Flink: E.10)."""
+        """A gateway to itself; its calls are mails like anybody's."""
         if not (isinstance(gateway, type) and isinstance(self, gateway)):
             has = ", ".join(kind.__name__ for kind in gateways_of(type(self))) or "no gateway"
             raise UnsupportedOperationError(
@@ -151,11 +152,11 @@ class RpcEndpoint(RpcGateway):
     # --- the life
 
     def start(self) -> None:
-        """Let it take calls, after ``on_start`` has run in the main thread (Flink: E.2)."""
+        """Let it take calls, after ``on_start`` has run in the main thread."""
         self._control(self._start)
 
     def stop(self) -> None:
-        """Let it discard calls until it is started again (Flink: E.3)."""
+        """Let it discard calls until it is started again."""
         self._control(self._stop)
 
     def close_async(self) -> RpcFuture[None]:
@@ -258,7 +259,7 @@ class RpcEndpoint(RpcGateway):
     # --- resources
 
     def register_resource(self, resource: C) -> C:
-        """Close it before ``on_stop`` is called; gives it back (Flink: E.7)."""
+        """Close it before ``on_stop`` is called; gives it back."""
         if not callable(getattr(resource, "close", None)):
             raise ArgumentTypeError(f"a resource needs a method close(), and {resource!r} has none")
         if self._resources is None:
@@ -294,7 +295,7 @@ class RpcEndpoint(RpcGateway):
     # --- the main thread
 
     def validate_runs_in_main_thread(self) -> None:
-        """IllegalStateError anywhere else.  Always on: it costs a comparison (Flink: E.11)."""
+        """IllegalStateError anywhere else.  Always on: it costs a comparison."""
         if not self._inbox.in_turn():
             raise IllegalStateError(
                 f"this must run in the main thread of endpoint {self._inbox.name!r}, and does not: "
@@ -314,7 +315,7 @@ class RpcEndpoint(RpcGateway):
         return self._executor
 
     def run_async(self, function: Callable[[], object]) -> None:
-        """Run it in the main thread; what it raises is logged (Flink: E.13)."""
+        """Run it in the main thread; what it raises is logged."""
         self._inbox.post(Task(callable_of(function)))
 
     @overload
@@ -324,7 +325,7 @@ class RpcEndpoint(RpcGateway):
     @overload
     def call_async(self, function: Callable[[], T], timeout: DurationLike) -> RpcFuture[T]: ...
     def call_async(self, function: Callable[[], Any], timeout: DurationLike) -> RpcFuture[Any]:
-        """Call it in the main thread; RpcTimeoutError when that takes longer (Flink: E.13).
+        """Call it in the main thread; RpcTimeoutError when that takes longer.
 
         It may be ``async def``, as in ``run_async`` and in the ``main_thread_executor``.
         """
@@ -343,7 +344,7 @@ class RpcEndpoint(RpcGateway):
 
 
 class FencedRpcEndpoint(RpcEndpoint):
-    """An endpoint that answers only who knows its token (Flink: E.26).
+    """An endpoint that answers only who knows its token (Flink: FencedRpcEndpoint).
 
     The token is fixed: an endpoint of another leadership is another endpoint.  Calls with another
     token get a FencingTokenError, calls without one an UnknownMessageError; tells are dropped.

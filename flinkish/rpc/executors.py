@@ -47,7 +47,7 @@ def call_later(
 
 
 class MainThreadExecutor:
-    """Runs functions in the main thread of one endpoint (Flink: E.12).
+    """Runs functions in the main thread of one endpoint (Flink: MainThreadExecutor).
 
     Threading: safe from any thread.  After ``close``, which the endpoint calls before its
     ``on_stop``, what is scheduled is ignored with a warning; ``execute`` works until the end.
@@ -92,7 +92,7 @@ class MainThreadExecutor:
         return future
 
     def schedule_at_fixed_rate(self, *_: object) -> None:
-        """Not offered (Flink: E.12): schedule the next run at the end of each."""
+        """Not offered: schedule the next run at the end of each."""
         raise UnsupportedOperationError(
             "the main thread of an endpoint runs nothing periodically: let the function schedule "
             "itself again at its end"
@@ -114,7 +114,7 @@ class MainThreadExecutor:
 
 
 class ScheduledExecutor:
-    """Runs functions later, on threads for that alone (Flink: E.28).
+    """Runs functions later, on threads for that alone (Flink: PekkoRpcService).
 
     One that blocks holds up no other, up to 64 of all services at a time, and no time limit.  A
     periodic function never runs beside itself; its future ends only by ``cancel``.

@@ -48,9 +48,9 @@ def _is_gateway(kind: type) -> bool:
 class RpcGateway:
     """The interface of an endpoint: a class of annotated methods without bodies.
 
-    ``-> None`` is a tell: sent and forgotten, without an answer or an error (Flink: E.15).
-    ``-> T`` marked by ``ask``, or ``-> Future[T]`` without a mark, is an ask.  ``-> T`` without
-    a mark is an ask that blocks the caller.
+    ``-> None`` is a tell: sent and forgotten, without an answer or an error (Flink:
+    PekkoInvocationHandler). ``-> T`` marked by ``ask``, or ``-> Future[T]`` without a mark, is an
+    ask.  ``-> T`` without a mark is an ask that blocks the caller.
 
     A type that cannot travel is refused here, when the class is defined; a name that is not
     defined yet is looked up when the gateway is first used.  Arguments go by position.
@@ -158,7 +158,10 @@ class GatewayProxy:
 
     @property
     def fencing_token(self) -> Any:
-        """The token that calls carry; UnsupportedOperationError without one (Flink: E.26)."""
+        """The token that calls carry; UnsupportedOperationError without one.
+
+        As in Flink's FencedRpcEndpoint.
+        """
         if self._port.token is None:
             raise UnsupportedOperationError(
                 f"the gateway to {self.address} was made without a fencing token: use "
@@ -172,16 +175,19 @@ class GatewayProxy:
         return _bind(type(self), self._port.with_timeout(millis))
 
     def run_async(self, function: Callable[[], object]) -> None:
-        """Run it in the endpoint's main thread; local gateways only (Flink: E.14)."""
+        """Run it in the endpoint's main thread; local gateways only.
+
+        As in Flink's PekkoInvocationHandler.
+        """
         self._endpoint("run_async").run_async(function)
 
     def call_async(self, function: Callable[[], Any], timeout: DurationLike) -> RpcFuture[Any]:
-        """Call it in the endpoint's main thread; local gateways only (Flink: E.14)."""
+        """Call it in the endpoint's main thread; local gateways only."""
         result: RpcFuture[Any] = self._endpoint("call_async").call_async(function, timeout)
         return result
 
     def schedule_run_async(self, function: Callable[[], object], delay: DurationLike) -> Any:
-        """Run it in the endpoint's main thread later; local gateways only (Flink: E.14)."""
+        """Run it in the endpoint's main thread later; local gateways only."""
         return self._endpoint("schedule_run_async").schedule_run_async(function, delay)
 
     def _endpoint(self, what: str) -> Any:

@@ -2,7 +2,7 @@
 
 Electing leaders is not this package's business; giving the elected one a fencing token is.  A
 contender gets a token with its leadership, makes its FencedRpcEndpoint with it, and a process that
-still holds an older one is refused (Flink: E.26).
+still holds an older one is refused (Flink: FencedRpcEndpoint).
 """
 
 from __future__ import annotations

@@ -323,7 +323,7 @@ def _route(session: Session, reply: OpenReply) -> Route:
 
 
 def _not_connected(address: RpcAddress, error: BaseException) -> BaseException:
-    """Every failure to reach an address is an RpcConnectionError (Flink: E.24)."""
+    """Every failure to reach an address is an RpcConnectionError (Flink: PekkoRpcService)."""
     if isinstance(error, RpcConnectionError) or not isinstance(error, (RpcError, OSError)):
         return error
     wrapped = RpcConnectionError(

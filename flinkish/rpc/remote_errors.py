@@ -248,7 +248,7 @@ def _class_for(name: str) -> type[RemoteError]:
 
 
 def remote_error(payload: bytes, method: str) -> Exception:
-    """The error of a call, from the bytes of the other side (Flink: E.16).
+    """The error of a call, from the bytes of the other side (Flink: PekkoInvocationHandler).
 
     Whatever these say, there is an error: what is not understood of them is left out.
     """

@@ -66,12 +66,12 @@ class RpcService:
     ``force_serialization`` lets local calls go through bytes, to test as if the endpoint were
     remote.  ``mails_per_turn`` letters at most are delivered to an endpoint before others have
     their turn on one of ``dispatcher_threads`` threads.  ``capture_call_sites`` adds to a time-out
-    where the call was made, for some 40 us a call (Flink: E.22).
+    where the call was made, for some 40 us a call (Flink: PekkoInvocationHandler).
 
     Threading: safe from any thread.  A forked child makes its own.
 
     Life cycle: ``close_async`` ends all endpoints, waits for every ``on_stop``, then frees threads
-    and sockets; it is a context manager that does so (Flink: E.27).
+    and sockets; it is a context manager that does so (Flink: PekkoRpcService).
     """
 
     def __init__(
@@ -245,7 +245,7 @@ class RpcService:
         )
 
     def endpoint_failed(self, inbox: Inbox, error: BaseException) -> None:
-        """An endpoint met what it does not survive (Flink: E.29, E.30)."""
+        """An endpoint met what it does not survive (Flink: SupervisorActor, PekkoRpcActor)."""
         endpoint = inbox.target
         _LOG.error("endpoint %r failed and is ended", inbox.name, exc_info=error)
         if endpoint is not None:
@@ -261,7 +261,7 @@ class RpcService:
         """A gateway to the endpoint at ``address``, whose last part may be a pattern.
 
         Fails with RpcConnectionError if there is none, with HandshakeError if it does not offer
-        the gateway (Flink: E.24).  Whether the token is right shows at the first call (E.26).
+        the gateway.  Whether the token is right shows at the first call (Flink: FencedRpcEndpoint).
         ``gateway`` is a class; ``type[...]`` would not take one with abstract methods.
         """
         self._check_open()
@@ -285,7 +285,7 @@ class RpcService:
         return completed(proxy_of(gateway, self.local_port(inbox, fencing_token)))
 
     def resolve_one(self, path: str) -> RpcFuture[str]:
-        """The full address of the running endpoint that a path or pattern means (Flink: E.9).
+        """The full address of the running endpoint that a path or pattern means.
 
         ``path`` is an address, or ``/user/rpc/ENDPOINT`` or ENDPOINT of this service.
         """

@@ -1,4 +1,4 @@
-"""The life of an endpoint, as a table (Flink: E.30)."""
+"""The life of an endpoint, as a table (Flink: PekkoRpcActor)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Endpoint(Protocol):
 
 
 class EndpointState(IntEnum):
-    """``TERMINATING`` still delivers calls, until ``on_stop`` has ended (Flink: E.4)."""
+    """``TERMINATING`` still delivers calls, until ``on_stop`` has ended (Flink: RpcEndpoint)."""
 
     STOPPED = 0
     STARTED = 1

@@ -117,7 +117,7 @@ def place() -> str:
 
 
 def ask_timed_out(address: str, method: str, timeout_ms: int, where: str | None) -> Exception:
-    """No answer in time (Flink: E.22)."""
+    """No answer in time (Flink: PekkoInvocationHandler)."""
     error = RpcTimeoutError(
         f"Invocation of [{method}] at recipient [{address}] timed out after {timeout_ms} ms. It "
         "may have got lost, the endpoint may be busy or wait for something, or the limit is too "
@@ -133,7 +133,7 @@ def ask_timed_out(address: str, method: str, timeout_ms: int, where: str | None)
 
 
 def task_timed_out(timeout_ms: int) -> Exception:
-    """A ``call_async`` did not end in time (Flink: E.13)."""
+    """A ``call_async`` did not end in time (Flink: RpcEndpoint)."""
     return RpcTimeoutError(
         f"the function was not called, or did not return, within {timeout_ms} ms: the main thread "
         "of the endpoint is busy",
@@ -145,7 +145,7 @@ def task_timed_out(timeout_ms: int) -> Exception:
 
 
 def not_started(inbox: Inbox, method: str) -> Exception:
-    """The endpoint is stopped (Flink: E.1)."""
+    """The endpoint is stopped."""
     return EndpointNotStartedError(
         f"Discard message {method!r}: the endpoint {inbox.home.address_of(inbox.name)} has not "
         "been started, or is stopped; call its start()"
@@ -153,7 +153,7 @@ def not_started(inbox: Inbox, method: str) -> Exception:
 
 
 def unreachable(inbox: Inbox, method: str) -> Exception:
-    """The endpoint has ended (Flink: E.23)."""
+    """The endpoint has ended (Flink: PekkoRpcActor)."""
     return RecipientUnreachableError(
         f"{method!r} cannot be delivered: the endpoint {inbox.home.address_of(inbox.name)} has "
         "ended; connect to its successor"
@@ -161,7 +161,7 @@ def unreachable(inbox: Inbox, method: str) -> Exception:
 
 
 def unanswered(inbox: Inbox, method: str) -> Exception:
-    """The endpoint has ended, and the future that the method returned has not (Flink: E.23)."""
+    """The endpoint has ended, and the future that the method returned has not."""
     return RecipientUnreachableError(
         f"{method!r} gets no answer: the endpoint {inbox.home.address_of(inbox.name)} has ended "
         "before the future did that its method returned; connect to its successor"
@@ -169,7 +169,7 @@ def unanswered(inbox: Inbox, method: str) -> Exception:
 
 
 def fence_mismatch(inbox: Inbox, token: object, method: str) -> Exception:
-    """One side is fenced, the other one not (Flink: E.26)."""
+    """One side is fenced, the other one not (Flink: FencedRpcEndpoint)."""
     address = inbox.home.address_of(inbox.name)
     if token is None:
         return UnknownMessageError(
@@ -183,7 +183,7 @@ def fence_mismatch(inbox: Inbox, token: object, method: str) -> Exception:
 
 
 def wrong_token(inbox: Inbox, found: str, method: str) -> Exception:
-    """The caller belongs to another leader's time (Flink: E.26)."""
+    """The caller belongs to another leader's time."""
     return FencingTokenError(
         f"Fencing token mismatch: {method!r} came to {inbox.home.address_of(inbox.name)} with the "
         f"token {found}, and the endpoint's is {inbox.token!r}. The caller is out of date, or too "
@@ -225,17 +225,17 @@ def dead_letter(inbox: Inbox, method: str, error: Exception, told: bool) -> None
 
 
 def tell_failed(inbox: Inbox, method: str, error: BaseException) -> None:
-    """A tell raised, and nobody waits for an answer (Flink: E.15)."""
+    """A tell raised, and nobody waits for an answer."""
     _LOG.error("%s of endpoint %r, called by a tell, raised", method, inbox.name, exc_info=error)
 
 
 def task_failed(inbox: Inbox, function: object, error: Exception) -> None:
-    """``run_async`` (Flink: E.13)."""
+    """``run_async``."""
     _LOG.error("%r, run in endpoint %r, raised", function, inbox.name, exc_info=error)
 
 
 def task_discarded(inbox: Inbox, function: object, future: RpcFuture[Any] | None) -> None:
-    """A function came to an endpoint that does not run (Flink: E.12)."""
+    """A function came to an endpoint that does not run (Flink: MainThreadExecutor)."""
     name = getattr(function, "__qualname__", None) or repr(function)
     error = unreachable(inbox, name) if inbox.life_code == 3 else not_started(inbox, name)
     inbox.home.dead_letters.add(
@@ -248,7 +248,7 @@ def task_discarded(inbox: Inbox, function: object, future: RpcFuture[Any] | None
 
 
 def endpoint_failed(inbox: Inbox, error: BaseException) -> None:
-    """Something that no endpoint survives (Flink: E.29)."""
+    """Something that no endpoint survives (Flink: SupervisorActor)."""
     inbox.home.endpoint_failed(inbox, error)
 
 
@@ -268,7 +268,7 @@ def deadlock(mine: Inbox, other: Inbox, method: str) -> Exception:
 
 
 def blocking_failed(method: str, address: str, cause: BaseException | None) -> Exception:
-    """The failure of a method `-> T`, with its cause (Flink: E.15)."""
+    """The failure of a method `-> T`, with its cause."""
     text = (
         f"Failure while obtaining synchronous RPC result. [{method}] at [{address}]: "
         f"{type(cause).__name__}: {said(cause)}"
@@ -286,7 +286,7 @@ def blocking_failed(method: str, address: str, cause: BaseException | None) -> E
 
 
 def unsendable(procedure: Procedure, address: str, cause: BaseException) -> Exception:
-    """Arguments that cannot travel, in the caller (Flink: E.19)."""
+    """Arguments that cannot travel, in the caller."""
     error = SerializationError(
         f"the arguments of {procedure.gateway}.{procedure.name} cannot be sent to {address}: "
         f"{said(cause)}",
@@ -297,7 +297,7 @@ def unsendable(procedure: Procedure, address: str, cause: BaseException) -> Exce
 
 
 def unsendable_result(procedure: Procedure, result: Any, cause: BaseException) -> Exception:
-    """A result that cannot travel (Flink: E.20)."""
+    """A result that cannot travel."""
     error = RpcError(
         f"Failed to serialize the result of {procedure.gateway}.{procedure.name}, "
         f"{type(result).__name__}: {said(cause)}"
@@ -307,7 +307,7 @@ def unsendable_result(procedure: Procedure, result: Any, cause: BaseException) -
 
 
 def unsent_result(procedure: Procedure, cause: Exception) -> Exception:
-    """A result too large to be sent: the error names size and limit (Flink: E.20)."""
+    """A result too large to be sent: the error names size and limit."""
     error = RpcError(
         f"The result of {procedure.gateway}.{procedure.name} was not sent: {said(cause)}"
     )
@@ -316,7 +316,7 @@ def unsent_result(procedure: Procedure, cause: Exception) -> Exception:
 
 
 def unreadable_result(procedure: Procedure, address: str, cause: BaseException) -> Exception:
-    """A result that is not what the gateway declares (Flink: E.21)."""
+    """A result that is not what the gateway declares."""
     error = RpcError(
         f"Could not deserialize the result of [{procedure.name}] at [{address}]: {said(cause)}. "
         "The two sides declare different results"
@@ -344,7 +344,7 @@ def unknown_link(link: int, connection: str) -> Exception:
 
 
 def no_method(inbox: Inbox, method: str) -> Exception:
-    """The endpoint has no such method (Flink: E.25)."""
+    """The endpoint has no such method."""
     return RpcConnectionError(
         f"Could not find rpc method {method!r} at {inbox.home.address_of(inbox.name)}: the gateway "
         "of the endpoint's process is of another version"
@@ -360,7 +360,7 @@ def absent_method(procedure: Procedure, address: str) -> Exception:
 
 
 def only_local(procedure: Procedure, address: str) -> Exception:
-    """A local method was called from another process (Flink: E.18)."""
+    """A local method was called from another process."""
     return UnsupportedOperationError(
         f"{procedure.gateway}.{procedure.name} is @local, and {address} is in another process"
     )
@@ -372,7 +372,7 @@ def is_own_fault(error: Exception) -> bool:
 
 
 def peer_lost(cause: Exception, address: str, method: str, age_ms: int) -> Exception:
-    """The error of asks whose connection is lost (Flink: E.23); none is sent again."""
+    """The error of asks whose connection is lost; none is sent again."""
     after = f" after {age_ms} ms" if age_ms else ""
     for_good = isinstance(cause, ConnectionLostError) and cause.for_good
     error = PeerLostError(

@@ -2,10 +2,11 @@
 
 Invariants:
   B1  Ids only rise: ``current_id`` is the greatest that was seen in a barrier or a marker.  What
-      belongs to a smaller one, or to ``current_id`` once that is not pending, is dropped (F.14).
+      belongs to a smaller one, or to ``current_id`` once that is not pending, is dropped (Flink:
+      SingleCheckpointBarrierHandler).
   B2  While a checkpoint is pending, ``arrived`` are the channels whose part of it is over: their
       barrier came, or their end.  It is complete when they are as many as were open when its first
-      barrier came (F.15).
+      barrier came.
   B3  ``blocked`` is empty unless an aligned checkpoint is pending, and part of ``arrived`` then.
 """
 
@@ -40,7 +41,7 @@ class BarrierAlignment:
     AlignmentAborted, if it never will be.
 
     With ``checkpoints_after_finish`` the end of a channel counts as its barrier, else it ends the
-    pending checkpoint (Flink: F.15).
+    pending checkpoint (Flink: SingleCheckpointBarrierHandler).
 
     Threading: one thread.
     """
@@ -76,7 +77,7 @@ class BarrierAlignment:
         return told + self._arrive(channel)
 
     def overtake(self, checkpoint_id: int) -> list[StreamElement]:
-        """Do not wait any longer for the other barriers of this checkpoint (Flink: F.17)."""
+        """Do not wait any longer for the other barriers of this checkpoint."""
         if self.pending is None or self.pending.unaligned or checkpoint_id != self.current_id:
             return []
         self.blocked = set()
@@ -84,7 +85,7 @@ class BarrierAlignment:
         return [self.pending]
 
     def on_cancel(self, checkpoint_id: int) -> list[StreamElement]:
-        """A channel has no barrier of this checkpoint (Flink: F.16)."""
+        """A channel has no barrier of this checkpoint."""
         reason = _Reason.CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER
         if checkpoint_id == self.current_id:
             return self._abort(reason)
@@ -106,7 +107,7 @@ class BarrierAlignment:
         return self._arrive(channel)
 
     def all_barriers_received(self, checkpoint_id: int) -> Future[None]:
-        """Done when the last barrier is there, and for older checkpoints (Flink: F.17).
+        """Done when the last barrier is there, and for older checkpoints.
 
         CheckpointError when it was aborted; IllegalStateError for one that has not begun.
         """

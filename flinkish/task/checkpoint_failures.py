@@ -17,7 +17,9 @@ _LOG = logging.getLogger(__name__)
 
 
 class CheckpointFailures:
-    """Counts failures in a row; more than ``tolerable``, and ``handler`` is called (Flink: F.12).
+    """Counts failures in a row; more than ``tolerable``, and ``handler`` is called.
+
+    As in Flink's CheckpointFailureManager.
 
     Threading: any.
     """

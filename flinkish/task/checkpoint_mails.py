@@ -46,7 +46,7 @@ class CheckpointMails:
     def trigger(
         self, meta: CheckpointMetaData, options: CheckpointOptions, state: TaskState
     ) -> Future[bool]:
-        """Have a checkpoint taken; urgent if it is unaligned (Flink: A.47)."""
+        """Have a checkpoint taken; urgent if it is unaligned (Flink: StreamTask)."""
         if not isinstance(meta, CheckpointMetaData):
             raise ArgumentTypeError(
                 f"meta must be a CheckpointMetaData(id, timestamp), not {meta!r}"
@@ -89,7 +89,10 @@ class CheckpointMails:
         return result
 
     def notify(self, tell: Callable[[], None], description: str, state: TaskState) -> Future[None]:
-        """Have the operator told something, visible to every yield (Flink: A.49)."""
+        """Have the operator told something, visible to every yield.
+
+        As in Flink's SubtaskCheckpointCoordinatorImpl.
+        """
         result: Future[None] = Future()
         if not state.takes_checkpoints:
             result.set_result(None)

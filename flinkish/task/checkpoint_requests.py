@@ -28,7 +28,10 @@ class CheckpointRequest:
 
     @property
     def order(self) -> tuple[bool, bool, bool, int, int]:
-        """Savepoints first, then forced ones, then what somebody asked for (Flink: F.1)."""
+        """Savepoints first, then forced ones, then what somebody asked for.
+
+        As in Flink's CheckpointRequestDecider.
+        """
         return self.savepoint is None, not self.forced, self.periodic, self.timestamp, self.number
 
 
@@ -70,7 +73,7 @@ class PendingCheckpoint:
 
 
 class CheckpointRequests:
-    """The queue of requests, and which of them may begin (Flink: F.1 - F.3).
+    """The queue of requests, and which of them may begin (Flink: CheckpointRequestDecider).
 
     Threading: under the lock of its coordinator.
     """
@@ -84,7 +87,7 @@ class CheckpointRequests:
         return len(self._queue)
 
     def add(self, request: CheckpointRequest) -> CheckpointRequest | None:
-        """Queue a request; the one that has no room any more, periodic ones first (F.1)."""
+        """Queue a request; the one that has no room any more, periodic ones first."""
         insort(self._queue, request, key=lambda one: one.order)
         return self._queue.pop() if len(self._queue) > MAX_QUEUED else None
 
@@ -93,8 +96,8 @@ class CheckpointRequests:
     ) -> tuple[CheckpointRequest, int] | None:
         """Take out the next request, and the ms that it is too early; None if it has to wait.
 
-        Only a periodic one can be too early: it is refused (F.3).  One that nobody forces waits
-        while as many are pending as may be (F.2).  A clock that was set back since the last one
+        Only a periodic one can be too early: it is refused.  One that nobody forces waits
+        while as many are pending as may be.  A clock that was set back since the last one
         makes nobody wait for longer than the pause.
         """
         if not self._queue:

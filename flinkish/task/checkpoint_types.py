@@ -44,10 +44,10 @@ class AlignmentType(Enum):
 class CheckpointOptions:
     """How a checkpoint is taken.
 
-    The trigger of an ``UNALIGNED`` one is an urgent mail, which passes others (Flink: A.47), and
-    its barriers overtake what is queued for a MultiChannelInput.  With ``alignment_timeout`` (ms or
-    a duration, from the checkpoint's beginning) an ``ALIGNED`` one becomes so where it is late
-    (Flink: F.17).
+    The trigger of an ``UNALIGNED`` one is an urgent mail, which passes others (Flink: StreamTask),
+    and its barriers overtake what is queued for a MultiChannelInput.  With ``alignment_timeout``
+    (ms or a duration, from the checkpoint's beginning) an ``ALIGNED`` one becomes so where it is
+    late (Flink: SingleCheckpointBarrierHandler).
     """
 
     alignment: AlignmentType = AlignmentType.ALIGNED
@@ -113,8 +113,8 @@ class CoordinatorStatistics:
 class CheckpointFailureReason(Enum):
     """Why a checkpoint did not come about; Flink's names.
 
-    ``counts`` says whether it is held against the job (Flink: F.12): failures of the work itself
-    are, and circumstances that pass are not.
+    ``counts`` says whether it is held against the job (Flink: CheckpointFailureManager): failures
+    of the work itself are, and circumstances that pass are not.
     """
 
     MINIMUM_TIME_BETWEEN_CHECKPOINTS = ("The pause since the last checkpoint is too short", False)

@@ -126,7 +126,7 @@ class CheckpointedTask:
     def trigger_checkpoint_async(
         self, meta: CheckpointMetaData, options: CheckpointOptions | None = None
     ) -> Future[bool]:
-        """Take a checkpoint, as soon as the mailbox thread gets to it (Flink: A.47).
+        """Take a checkpoint, as soon as the mailbox thread gets to it (Flink: StreamTask).
 
         True when it is taken and, for a task with a storage, kept there; False when it was
         declined, for instance by a task that is not running.  If the snapshot fails, the task
@@ -135,10 +135,11 @@ class CheckpointedTask:
         return self._mails.trigger(meta, options or CheckpointOptions(), self._state)
 
     def notify_checkpoint_complete_async(self, checkpoint_id: int) -> Future[None]:
-        """Tell the operator that a checkpoint is kept; ids that are not newer are ignored (A.49).
+        """Tell the operator that a checkpoint is kept; ids that are not newer are ignored.
 
-        The mail has the highest priority, so an operator that yields sees it.  What the operator
-        raises is in the future and fails the task.  On a task that does not run nothing happens.
+        As in Flink's SubtaskCheckpointCoordinatorImpl.  The mail has the highest priority, so an
+        operator that yields sees it.  What the operator raises is in the future and fails the task.
+        On a task that does not run nothing happens.
         """
         return self._mails.notify(
             lambda: self._checkpoints.notify_complete(checkpoint_id),
@@ -149,7 +150,7 @@ class CheckpointedTask:
     def notify_checkpoint_aborted_async(
         self, checkpoint_id: int, latest_completed_checkpoint_id: int = 0
     ) -> Future[None]:
-        """Tell the operator that a checkpoint will never be, after the latest that is (A.49)."""
+        """Tell the operator that a checkpoint will never be, after the latest that is."""
         return self._mails.notify(
             lambda: self._checkpoints.notify_aborted(checkpoint_id, latest_completed_checkpoint_id),
             f"checkpoint {checkpoint_id} aborted",

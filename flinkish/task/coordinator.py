@@ -76,7 +76,7 @@ class CheckpointCoordinator:
             tasks do.  So a sink that commits in ``notify_checkpoint_complete`` commits its last
             output, too.
         tolerable_failures: in a row; one more, and ``failure_handler(error)`` is called.  By
-            default that fails all tasks (Flink: F.12).
+            default that fails all tasks (Flink: CheckpointFailureManager).
         processing_time_service: the clock; by default made here.
         io_executor: saves checkpoints, one call at a time, in order; by default made here.
         next_id: of the first checkpoint, if the newest in the storage is older.
@@ -175,7 +175,7 @@ class CheckpointCoordinator:
     # --- asking for checkpoints
 
     def start(self) -> None:
-        """Begin periodic checkpoints, the first at some time in [min_pause, interval] (F.4)."""
+        """Begin periodic checkpoints, the first at some time in [min_pause, interval]."""
         self._periodic.start()
 
     def trigger_checkpoint(self, *, forced: bool = False) -> Future[CompletedCheckpoint]:
@@ -187,7 +187,7 @@ class CheckpointCoordinator:
         return self._ask(forced=forced)
 
     def trigger_savepoint(self, storage: CheckpointStorage) -> Future[CompletedCheckpoint]:
-        """Take a checkpoint and keep it in ``storage``; tasks are not told (F.8)."""
+        """Take a checkpoint and keep it in ``storage``; tasks are not told."""
         return self._ask(forced=True, savepoint=storage)
 
     def _ask(
@@ -211,7 +211,7 @@ class CheckpointCoordinator:
         return request.future
 
     def _begin_all(self) -> None:
-        """Begin what may begin (F.2)."""
+        """Begin what may begin (Flink: CheckpointRequestDecider)."""
         while True:
             now = self._timers.get_current_processing_time()
             with self._lock:
@@ -236,7 +236,7 @@ class CheckpointCoordinator:
                     self._triggering = False
 
     def _begin(self, request: CheckpointRequest) -> None:
-        """Plan, give an id, trigger the tasks (F.5)."""
+        """Plan, give an id, trigger the tasks."""
         idle = self._tasks.idle()
         if idle:
             self._failures.answer(request, None, _Reason.NOT_ALL_REQUIRED_TASKS_RUNNING, idle)
@@ -260,7 +260,7 @@ class CheckpointCoordinator:
     # --- what tasks say
 
     def receive_acknowledge_message(self, task: str, checkpoint_id: int, state: bytes) -> bool:
-        """A task's state; whether the checkpoint was known: pending, or expired lately (F.7)."""
+        """A task's state; whether the checkpoint was known: pending, or expired lately."""
         with self._lock:
             if task not in self._tasks:
                 return False
@@ -278,7 +278,7 @@ class CheckpointCoordinator:
         return True
 
     def receive_decline_message(self, task: str, checkpoint_id: int, error: BaseException) -> None:
-        """A task has no part in it, so it is aborted; unknown ids are ignored (F.10)."""
+        """A task has no part in it, so it is aborted; unknown ids are ignored."""
         self._tasks.require(task)
         with self._lock:
             pending = self._pending.get(checkpoint_id)
@@ -293,7 +293,7 @@ class CheckpointCoordinator:
         return None if self._final is None else self._final.data_ended(task)
 
     def task_ended(self, task: str, failure: BaseException | None) -> None:
-        """A task has ended: nothing that lacks its state can be completed any more (F.10).
+        """A task has ended: nothing that lacks its state can be completed any more.
 
         Nor can a final checkpoint be taken if it has failed, so tasks that wait for that fail.
         """
@@ -310,7 +310,7 @@ class CheckpointCoordinator:
     # --- the end of a checkpoint
 
     def _save(self, pending: PendingCheckpoint) -> None:
-        """Keep a full checkpoint, then tell everybody (F.8, F.9)."""
+        """Keep a full checkpoint, then tell everybody."""
         self._saving_thread = threading.get_ident()
         request = pending.request
         with self._lock:
@@ -357,7 +357,7 @@ class CheckpointCoordinator:
         reason: CheckpointFailureReason,
         cause: BaseException | None = None,
     ) -> None:
-        """Dispose of a checkpoint and tell everybody, unless that has happened (F.6, F.11)."""
+        """Dispose of a checkpoint and tell everybody, unless that has happened."""
         with self._lock:
             if not pending.dispose():
                 return
@@ -403,7 +403,7 @@ class CheckpointCoordinator:
             self._abort(one, reason)
 
     def shutdown(self) -> None:
-        """End everything, for good; waits for what is being saved (F.13)."""
+        """End everything, for good; waits for what is being saved."""
         with self._lock:
             self._shut_down = True
         reason = _Reason.CHECKPOINT_COORDINATOR_SHUTDOWN

@@ -22,7 +22,7 @@ __all__ = [
 
 
 class InputStatus(Enum):
-    """The state of an input after a poll (Flink: A.45)."""
+    """The state of an input after a poll (Flink: StreamTask)."""
 
     MORE_AVAILABLE = "there is more right now"
     NOTHING_AVAILABLE = "there may be more later"

@@ -86,9 +86,9 @@ class TaskIOMetrics:
 
     ``accumulate…TimeMs`` are sums, ``…TimeMsPerSecond`` rates (see PerSecond).
 
-    Mails that run meanwhile are neither (Flink: A.43), so they are busy time.  ``knows_busy`` is
-    False where the task cannot tell: the loop of a legacy source may wait or work, and Flink
-    says NaN; here it is None.
+    Mails that run meanwhile are neither (Flink: MailboxProcessor), so they are busy time.
+    ``knows_busy`` is False where the task cannot tell: the loop of a legacy source may wait or
+    work, and Flink says NaN; here it is None.
     """
 
     def __init__(self, clock: Callable[[], int], group: MetricGroup, knows_busy: bool) -> None:

@@ -93,9 +93,9 @@ class MultiChannelInput:
 
     - A watermark goes out when the least of the active channels has risen (see WatermarkValve).
     - A barrier goes out when those of all channels are there; meanwhile, channels that have given
-      theirs are not read (Flink: F.14 - F.16).  An unaligned one goes out when the first is there:
-      it overtakes what is queued in an ElementChannel, nothing is blocked, and the elements of
-      other channels that come before their barriers are kept with the checkpoint (F.17).
+      theirs are not read (Flink: SingleCheckpointBarrierHandler).  An unaligned one goes out when
+      the first is there: it overtakes what is queued in an ElementChannel, nothing is blocked, and
+      the elements of other channels that come before their barriers are kept with the checkpoint.
     - Data end when those of all channels have, as STOPPED if any channel was stopped.
 
     Values that a barrier overtakes are pickled into the checkpoint, and unpickled at a restart.
@@ -326,7 +326,7 @@ class MultiChannelInput:
             self._soon(lambda: self._arm(channel, barrier))
 
     def _arm(self, channel: int, barrier: CheckpointBarrier) -> None:
-        """Wait for the other barriers until the time of this one is over (Flink: F.17)."""
+        """Wait for the other barriers until the time of this one is over."""
         if self._take is None or barrier.alignment_timeout is None:
             return
 

@@ -37,7 +37,10 @@ __all__ = ["OneInputStreamTask"]
 
 
 class _OneInputProcessor:
-    """Takes elements until there is mail, no more input or no room (Flink: A.55)."""
+    """Takes elements until there is mail, no more input or no room.
+
+    As in Flink's AbstractStreamTaskNetworkInput.
+    """
 
     def __init__(self, task: OneInputStreamTask, source: StreamTaskInput) -> None:
         check_protocol("the input of a task", source, ("poll_next", "get_available_future"))
@@ -75,7 +78,7 @@ class OneInputStreamTask(StreamTask):
       to the greatest watermark, then finishes it.
 
     With ``interruptible_timers`` mails are served between two timers of one watermark, if the
-    operator can stop there (see MailboxWatermarkProcessor, Flink: A.67); then
+    operator can stop there (see MailboxWatermarkProcessor, which Flink has, too); then
     ``intermediate_watermarks`` has interruptions emit how far event time has come.
 
     Other parameters, life cycle and threading are those of StreamTask.

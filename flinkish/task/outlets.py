@@ -15,7 +15,7 @@ __all__ = ["Outlets", "suspend_until"]
 def suspend_until(
     controller: MailboxController, available: Available, timer: PeriodTimer | None
 ) -> None:
-    """Suspend the default action until ``available`` is done (Flink: A.46)."""
+    """Suspend the default action until ``available`` is done (Flink: StreamTask)."""
     suspension = controller.suspend_default_action(timer)
     if timer is not None:
         timer.mark_start()
@@ -29,11 +29,11 @@ def suspend_until(
 
 
 class Outlets:
-    """The output of a task, and its operator if that may be full (Flink: A.45, D.24).
+    """The output of a task, and its operator if that may be full.
 
-    Waiting for the output is back-pressured time.  Waiting for the operator is busy time: the
-    operator is what keeps the task from going on, and a search for the slow task of a job
-    looks for the busy one.
+    As in Flink's StreamTask and SupportsSoftBackpressure.  Waiting for the output is back-pressured
+    time.  Waiting for the operator is busy time: the operator is what keeps the task from going on,
+    and a search for the slow task of a job looks for the busy one.
 
     Threading: the mailbox thread.
     """

@@ -35,7 +35,7 @@ class PeriodicTrigger:
         self._stopped = False
 
     def start(self) -> None:
-        """The first comes at some time in [min_pause, interval] (Flink: F.4)."""
+        """The first comes at some time in [min_pause, interval] (Flink: CheckpointCoordinator)."""
         if self._interval is None:
             raise IllegalStateError("periodic checkpoints need an interval: give one")
         first = random.randint(min(self._min_pause, self._interval), self._interval)
@@ -44,7 +44,7 @@ class PeriodicTrigger:
                 self._scheduled = self._schedule(self._interval, first)
 
     def put_off(self, delay: int) -> None:
-        """The next is to be asked for after ``delay`` ms (Flink: F.3)."""
+        """The next is to be asked for after ``delay`` ms (Flink: CheckpointRequestDecider)."""
         with self._lock:
             if self._scheduled is not None and self._interval is not None:
                 self._scheduled.cancel()

@@ -52,7 +52,7 @@ class _NoInput:
 
 
 class SourceStreamTask(StreamTask):
-    """Runs a SourceFunction on a thread of its own (Flink: A.53).
+    """Runs a SourceFunction on a thread of its own (Flink: SourceStreamTask).
 
     When ``run`` returns, the task emits the greatest watermark and ends; what it raises fails the
     task, and so does what leaves a hold of the checkpoint lock, wherever it is caught.  ``cancel``

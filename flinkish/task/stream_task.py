@@ -70,7 +70,7 @@ class StreamTask(CheckpointedTask):
         clock: ns, for the times in ``statistics``.
 
     Life cycle: ``invoke``, once.  It restores, runs until the input ends, ``cancel`` is called or
-    something raises, and ends in Flink's order (A.51).
+    something raises, and ends in Flink's order (Flink: StreamTask).
 
     Threading: ``invoke`` may be called by any one thread, which is then the mailbox thread.
     ``cancel``, ``report_throwable``, the methods in ``_async`` and ``statistics`` are for all.
@@ -207,7 +207,7 @@ class StreamTask(CheckpointedTask):
             )
 
     def _process_input(self, controller: MailboxController) -> None:
-        """The default action (Flink: A.45)."""
+        """The default action."""
         status = self._input.process_input()
         if status is InputStatus.MORE_AVAILABLE:
             if self._outlets.is_available():
@@ -254,7 +254,7 @@ class StreamTask(CheckpointedTask):
             end_of_data(mode)
 
     def _suspend_at_end(self) -> None:
-        """End the loop, after the final checkpoint if there is one (Flink: A.51)."""
+        """End the loop, after the final checkpoint if there is one."""
         if self._may_end is None:
             self._processor.suspend()
             return
@@ -277,7 +277,7 @@ class StreamTask(CheckpointedTask):
     # --- the end
 
     def _after_invoke(self) -> None:
-        """Take the last steps after the input has ended well, in Flink's order (A.51)."""
+        """Take the last steps after the input has ended well, in Flink's order."""
         if self._operator is not None:
             self._operator.timers.quiesce().result()
         if self._owns_timers:

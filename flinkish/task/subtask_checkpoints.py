@@ -52,8 +52,9 @@ class SubtaskCheckpoints:
 
     Ordering: a checkpoint's barrier goes out before its snapshot is taken and nothing is emitted
     between the two, so the elements before the barrier are those the snapshot knows of.  Ids only
-    rise: an id that is not newer than the last is dropped (Flink: F.14).  A checkpoint that was
-    aborted before it came gets a CancelCheckpointMarker instead of its barrier.
+    rise: an id that is not newer than the last is dropped (Flink: SingleCheckpointBarrierHandler).
+    A checkpoint that was aborted before it came gets a CancelCheckpointMarker instead of its
+    barrier.
 
     Threading: the mailbox thread.
     """
@@ -83,8 +84,8 @@ class SubtaskCheckpoints:
         """Take a checkpoint between two elements.
 
         False if it was declined, which the responder has been told; else True, or the future of
-        the state's being kept.  CheckpointError, with its cause, if the snapshot failed (A.48).
-        If ``in_flight(id)`` is a future, the responder is told when that is done.
+        the state's being kept.  CheckpointError, with its cause, if the snapshot failed (Flink:
+        StreamTask). If ``in_flight(id)`` is a future, the responder is told when that is done.
         """
         if not running:
             self._cancel_downstream(meta.id)
@@ -144,7 +145,7 @@ class SubtaskCheckpoints:
         self.responder.decline_checkpoint(meta, declined(self._name, meta.id, reason, detail))
 
     def on_cancel_marker(self, marker: CancelCheckpointMarker) -> None:
-        """Upstream has no such checkpoint: decline it, and do not wait for it (Flink: F.16)."""
+        """Upstream has no such checkpoint: decline it, and do not wait for it."""
         self.give_up(
             marker.checkpoint_id,
             CheckpointFailureReason.CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER,
@@ -165,7 +166,10 @@ class SubtaskCheckpoints:
     # --- notifications
 
     def notify_complete(self, checkpoint_id: int) -> None:
-        """Tell the operator, unless it knows of this one or a newer one (Flink: A.49)."""
+        """Tell the operator, unless it knows of this one or a newer one.
+
+        As in Flink's SubtaskCheckpointCoordinatorImpl.
+        """
         if checkpoint_id <= self.last_completed_id:
             return
         self.last_completed_id = checkpoint_id
@@ -173,7 +177,7 @@ class SubtaskCheckpoints:
             self._operator.notify_checkpoint_complete(checkpoint_id)
 
     def notify_aborted(self, checkpoint_id: int, latest_completed_id: int) -> None:
-        """Tell the operator, first of the latest complete one if there is any (Flink: A.49)."""
+        """Tell the operator, first of the latest complete one if there is any."""
         if latest_completed_id > 0:
             self.notify_complete(latest_completed_id)
         if checkpoint_id > self.last_id:

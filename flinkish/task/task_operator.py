@@ -86,7 +86,10 @@ class TaskOperator:
             self.operator.close()
 
     def _in_mailbox(self, callback: ProcessingTimeCallback) -> ProcessingTimeCallback:
-        """A timer's thread calls this instead of ``callback``: it only puts a mail (A.52)."""
+        """A timer's thread calls this instead of ``callback``: it only puts a mail.
+
+        As in Flink's StreamTask.
+        """
 
         def put(timestamp: int) -> None:
             def run() -> None:

@@ -28,12 +28,12 @@ class MailboxWatermarkProcessor:
     """Advances event time in steps, so that a checkpoint need not wait for a million timers.
 
     After each timer, so at least one a step, it looks for mail; if there is any it puts one
-    deferrable mail to go on with and returns (Flink: A.64).  Operators that yield do not see that
-    mail (A.65).  A watermark goes out once all its timers have fired; those that came meanwhile
-    are one.  Records may be processed between the timers of one watermark (A.67).
+    deferrable mail to go on with and returns (Flink: MailboxWatermarkProcessor).  Operators that
+    yield do not see that mail.  A watermark goes out once all its timers have fired; those that
+    came meanwhile are one.  Records may be processed between the timers of one watermark.
 
     With ``intermediate`` an interruption emits how far it got, if that is farther than what was
-    emitted: the millisecond before the next timer (A.66).
+    emitted: the millisecond before the next timer.
 
     Threading: the mailbox thread.
     """

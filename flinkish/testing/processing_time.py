@@ -30,7 +30,7 @@ class _Entry:
 
 
 class TestProcessingTimeService(ProcessingTimeService):
-    """Processing time by hand (Flink: B.27).
+    """Processing time by hand (Flink: TestProcessingTimeService).
 
     The clock starts at -2**63 and may be set back.  Setting it runs what is due then, inline
     and in the order of time, each with its own timestamp.  A timer is due when the clock is at

@@ -50,11 +50,12 @@ class Triggerable(ABC):
 
 
 class ProcessingTimeHead:
-    """The one physical timer of an operator, at its earliest processing-time timer (B.3).
+    """The one physical timer of an operator, at its earliest processing-time timer.
 
-    ``next_timer`` says when that is, ``fire(t)`` runs what is due at ``t``: the time that was
-    registered, not the clock's (B.5).  Timers that are due later than ``t`` but by now get the
-    next physical timer, which fires at once; none does after ``fire`` returned False.
+    As in Flink's InternalTimerServiceImpl.  ``next_timer`` says when that is, ``fire(t)`` runs what
+    is due at ``t``: the time that was registered, not the clock's.  Timers that are due later than
+    ``t`` but by now get the next physical timer, which fires at once; none does after ``fire``
+    returned False.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class ProcessingTimeHead:
 
     def move(self, timestamp: int) -> None:
         """The earliest timer is now at ``timestamp``: have the physical one no later."""
-        # While timers fire the head changes with each; one registration at the end will do (B.4).
+        # While timers fire the head changes with each; one registration at the end will do.
         if self._firing:
             return
         if self._future is not None:
@@ -83,7 +84,7 @@ class ProcessingTimeHead:
         self._future = self._service.register_timer(timestamp, self._on_time)
 
     def start(self) -> None:
-        """Register for the earliest timer, if there is one (B.16)."""
+        """Register for the earliest timer, if there is one."""
         head = self._next_timer()
         if head is not None:
             self.move(head)
@@ -110,8 +111,8 @@ class InternalTimerService:
     """Timers of one name within an operator, each of a key and a namespace.
 
     They are those of the current key.  A timer is known by (timestamp, key, namespace), in each
-    clock on its own (B.1); registering one that is there and deleting one that is not do
-    nothing (B.11).  Made by :class:`InternalTimeServiceManager`.
+    clock on its own (Flink: InternalTimerServiceImpl); registering one that is there and deleting
+    one that is not do nothing.  Made by :class:`InternalTimeServiceManager`.
     """
 
     def __init__(
@@ -135,11 +136,11 @@ class InternalTimerService:
         return self._clock.get_current_processing_time()
 
     def current_watermark(self) -> int:
-        """The watermark in ms; -2**63 before the first (B.6)."""
+        """The watermark in ms; -2**63 before the first."""
         return self._table.watermark
 
     def register_event_time_timer(self, namespace: Any, timestamp: int) -> None:
-        """Fire when the watermark reaches ``timestamp``; if it has, with its next advance (B.8)."""
+        """Fire when the watermark reaches ``timestamp``; if it has, with its next advance."""
         self._timers.add(True, timestamp, self.serializer.to_key(namespace))
 
     def delete_event_time_timer(self, namespace: Any, timestamp: int) -> None:
@@ -151,15 +152,15 @@ class InternalTimerService:
         self._timers.add(False, timestamp, self.serializer.to_key(namespace))
 
     def delete_processing_time_timer(self, namespace: Any, timestamp: int) -> None:
-        """Forget exactly this timer; the physical timer stays and may find nothing (B.11)."""
+        """Forget exactly this timer; the physical timer stays and may find nothing."""
         self._timers.remove(False, timestamp, self.serializer.to_key(namespace))
 
     def for_each_event_time_timer(self, consumer: Callable[[Any, int], object]) -> None:
-        """``consumer(namespace, timestamp)`` for each, its key current, in no order (B.12)."""
+        """``consumer(namespace, timestamp)`` for each, its key current, in no order."""
         self._for_each(True, consumer)
 
     def for_each_processing_time_timer(self, consumer: Callable[[Any, int], object]) -> None:
-        """The same for processing-time timers (B.12)."""
+        """The same for processing-time timers."""
         self._for_each(False, consumer)
 
     def _for_each(self, event: bool, consumer: Callable[[Any, int], object]) -> None:
@@ -179,11 +180,11 @@ class InternalTimerService:
         return self._timers.count(False)
 
     def num_event_time_timers_in(self, namespace: Any) -> int:
-        """Event-time timers of all keys in one namespace (B.10)."""
+        """Event-time timers of all keys in one namespace."""
         return self._timers.count_in(True, self.serializer.to_key(namespace))
 
     def num_processing_time_timers_in(self, namespace: Any) -> int:
-        """Processing-time timers of all keys in one namespace (B.10)."""
+        """Processing-time timers of all keys in one namespace."""
         return self._timers.count_in(False, self.serializer.to_key(namespace))
 
 
@@ -195,13 +196,15 @@ class InternalTimeServiceManager:
     """All timer services of one operator, over one table.
 
     The services share the table's two heaps and so fire in the order of time across services,
-    equal timestamps in the order of registration (Flink leaves both open: B.2).
+    equal timestamps in the order of registration (Flink leaves both open:
+    InternalTimerServiceImpl).
 
     Args:
-        table: state and timers; None is refused: only operators with keys have timers (B.18).
+        table: state and timers; None is refused: only operators with keys have timers (Flink:
+            InternalTimeServiceManagerImpl).
         clock: the processing-time service.
-        metrics: gets the counter ``numFiredTimers`` (B.13).
-        is_cancelled: asked before each timer; once it is true, no more fire (B.14).
+        metrics: gets the counter ``numFiredTimers`` (Flink: InternalTimerServiceImpl).
+        is_cancelled: asked before each timer; once it is true, no more fire.
 
     Threading: everything, the callbacks of ``clock`` included, on the operator's thread.
     """
@@ -239,7 +242,7 @@ class InternalTimeServiceManager:
         """The service of this name; made, with its restored timers, when it is not there.
 
         IllegalArgumentError for a known name with another serializer, IllegalStateError when
-        its timers were written with another one (B.15).
+        its timers were written with another one.
         """
         service = self._services.get(name)
         if service is not None:
@@ -277,7 +280,7 @@ class InternalTimeServiceManager:
         self._declared = merge_services(self._declared, dict(declarations))
 
     def start(self) -> None:
-        """Register the physical timer for restored processing-time timers (B.16)."""
+        """Register the physical timer for restored processing-time timers."""
         self._head.start()
 
     def stop(self) -> None:
@@ -287,11 +290,11 @@ class InternalTimeServiceManager:
     # --- time
 
     def advance_watermark(self, watermark: int) -> None:
-        """Set the watermark (ms), then fire what is due by it (B.6, B.8); it may go back (B.9)."""
+        """Set the watermark (ms), then fire what is due by it; it may go back."""
         self.try_advance_watermark(watermark, _never)
 
     def try_advance_watermark(self, watermark: int, should_stop: Callable[[], bool]) -> bool:
-        """The same, asking ``should_stop()`` after each timer; False if some are left (B.18)."""
+        """The same, asking ``should_stop()`` after each timer; False if some are left."""
         self._table.watermark = watermark
         return self._fire(True, watermark, should_stop)
 

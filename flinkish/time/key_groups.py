@@ -2,7 +2,7 @@
 
 A key belongs to one of ``max_parallelism`` key groups for good, and each subtask owns a range
 of them that depends on the parallelism; so a job may restart with another parallelism, but
-never with another maximum.  Facts B.20, B.21, B.22.
+never with another maximum.  Flink's class is KeyGroupRangeAssignment.
 """
 
 from __future__ import annotations
@@ -142,16 +142,17 @@ def _raised(error: TypeError | ValueError, value: Any) -> FlinkishError:
 
 
 def assign_to_key_group(key: Any, max_parallelism: int, key_type: KeyType = None) -> int:
-    """The key group of a key: murmur of its Java hash code, modulo ``max_parallelism`` (B.20).
+    """The key group of a key: murmur of its Java hash code, modulo ``max_parallelism``.
 
-    An untyped int is hashed as Integer if 32 bits hold it, else as Long, which differs for
-    negative numbers: give the type where Flink (or a Spark column) has one.
+    As in Flink's KeyGroupRangeAssignment.  An untyped int is hashed as Integer if 32 bits hold it,
+    else as Long, which differs for negative numbers: give the type where Flink (or a Spark column)
+    has one.
 
     Raises:
-        NullKeyError: the key, or a field of a tuple key, is None (B.21).
+        NullKeyError: the key, or a field of a tuple key, is None.
         ArgumentTypeError: the key's type has no Java hash, or contradicts ``key_type``.
         IllegalArgumentError: a number that does not fit, an unknown key type, or a
-            ``max_parallelism`` that is not from 1 to 32768 (B.22).
+            ``max_parallelism`` that is not from 1 to 32768.
     """
     try:
         return _floor.assign_to_key_group(key, max_parallelism, floor_key_type(key_type))
@@ -219,7 +220,7 @@ def _checked_parallelism(max_parallelism: int, parallelism: int) -> tuple[int, i
 def compute_operator_index_for_key_group(
     max_parallelism: int, parallelism: int, key_group: int
 ) -> int:
-    """The index of the subtask, of ``parallelism``, that owns a key group (B.21)."""
+    """The index of the subtask, of ``parallelism``, that owns a key group."""
     limit, subtasks = _checked_parallelism(max_parallelism, parallelism)
     return _checked("key_group", key_group, 0, limit - 1) * subtasks // limit
 
@@ -227,7 +228,7 @@ def compute_operator_index_for_key_group(
 def compute_key_group_range_for_operator_index(
     max_parallelism: int, parallelism: int, operator_index: int
 ) -> KeyGroupRange:
-    """The key groups that a subtask owns (B.21).
+    """The key groups that a subtask owns.
 
     The ranges of all subtasks lie end to end, without gap or overlap, and their lengths differ
     by one at most.
@@ -240,7 +241,7 @@ def compute_key_group_range_for_operator_index(
 
 
 def default_max_parallelism(parallelism: int) -> int:
-    """The maximum parallelism of a job that does not set one (B.22).
+    """The maximum parallelism of a job that does not set one.
 
     The power of two at or above one and a half times the parallelism, at least 128 and at most
     32768.

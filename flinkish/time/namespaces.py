@@ -12,7 +12,10 @@ class NamespaceSerializer(ABC):
     """Turns namespaces into what a key may be, and back.  Equal ones have equal names."""
 
     name: str
-    """Kept with the timers, so that a restart with another serializer is noticed (B.15)."""
+    """Kept with the timers, so that a restart with another serializer is noticed.
+
+    As in Flink's InternalTimerServiceImpl.
+    """
 
     @abstractmethod
     def to_key(self, namespace: Any) -> Any:

@@ -23,10 +23,10 @@ def _as_it_is(callback: ProcessingTimeCallback) -> ProcessingTimeCallback:
 
 
 class OperatorProcessingTimeService(ProcessingTimeService):
-    """A service that can be quiesced while those of other operators go on (Flink: A.63).
+    """A service that can be quiesced while those of other operators go on.
 
-    ``service`` does the work.  ``wrap`` makes of each callback the one that is registered, for
-    instance one that hands it to the thread of the task.
+    As in Flink's ProcessingTimeServiceImpl.  ``service`` does the work.  ``wrap`` makes of each
+    callback the one that is registered, for instance one that hands it to the thread of the task.
 
     ``shutdown`` ends this share only; the service belongs to its maker.
     """

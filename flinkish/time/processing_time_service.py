@@ -39,7 +39,8 @@ class ProcessingTimeService(ABC):
     """Tells the time and calls back.  All times are int milliseconds since the epoch.
 
     Life cycle: alive, then quiesced (registrations are accepted and never run), then shut down
-    (registrations are an IllegalStateError).  Both ends drop what is pending (Flink: A.57).
+    (registrations are an IllegalStateError).  Both ends drop what is pending (Flink:
+    SystemProcessingTimeService).
     """
 
     @abstractmethod
@@ -56,7 +57,7 @@ class ProcessingTimeService(ABC):
     ) -> ScheduledFuture:
         """Call back at ``initial_delay`` from now and every ``period`` after that time.
 
-        The callback gets the time it was meant for (Flink: A.61).
+        The callback gets the time it was meant for.
         """
 
     @abstractmethod
@@ -67,7 +68,7 @@ class ProcessingTimeService(ABC):
 
     @abstractmethod
     def quiesce(self) -> Future[None]:
-        """Run nothing more; done when what runs has ended (Flink: A.58)."""
+        """Run nothing more; done when what runs has ended."""
 
     @abstractmethod
     def shutdown(self) -> None:
@@ -75,13 +76,14 @@ class ProcessingTimeService(ABC):
 
     @abstractmethod
     def shutdown_and_await(self, timeout: DurationLike) -> bool:
-        """Shut down and wait; False if a callback still runs after ``timeout`` (Flink: A.62)."""
+        """Shut down and wait; False if a callback still runs after ``timeout``."""
 
 
 def delay_until(timestamp: int, now: int) -> int:
-    """Milliseconds to wait for a timer: the clock must have passed it (Flink: A.56).
+    """Milliseconds to wait for a timer: the clock must have passed it.
 
-    The one millisecond more keeps a timer for the end of an interval out of the interval.
+    As in Flink's ProcessingTimeServiceUtil.  The one millisecond more keeps a timer for the end of
+    an interval out of the interval.
     """
     return timestamp - now + 1 if timestamp >= now else 0
 
@@ -148,11 +150,12 @@ class SystemProcessingTimeService(ProcessingTimeService):
     """The system's clock, and one thread that runs callbacks one after another.
 
     ``exception_handler`` gets what a callback raises; the service goes on, and a periodic
-    callback stays scheduled (Flink: A.61).  ``clock`` gives milliseconds since the epoch.
+    callback stays scheduled (Flink: SystemProcessingTimeService).  ``clock`` gives milliseconds
+    since the epoch.
 
     Threading: safe from any thread, callbacks included; callbacks run on the service's thread,
     which is a daemon and starts with the first registration.  A running callback is never
-    interrupted, unlike Flink's (A.59): Python cannot.
+    interrupted, unlike Flink's: Python cannot.
 
     Delays are counted on the monotonic clock from the moment of registration, as Flink's are,
     so a clock that is set does not move what is pending.  What is due in the same millisecond of

@@ -37,7 +37,10 @@ class ScheduledFuture(Future[None]):
         return made
 
     def cancel(self) -> bool:
-        """Take the callback out of the queue at once (Flink: A.60); False if it runs or ran."""
+        """Take the callback out of the queue at once; False if it runs or ran.
+
+        As in Flink's SystemProcessingTimeService.
+        """
         if self.cancelled():
             return True
         if not super().cancel():

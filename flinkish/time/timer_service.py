@@ -11,8 +11,8 @@ class TimerService(ABC):
     """Time, and timers of the current key.  All times are int milliseconds since the epoch.
 
     A timer is known by its time: a second registration for the same key, time and clock does
-    nothing, and one deletion undoes both (Flink: B.1, B.11).  Timers without a current key are
-    an UnsupportedOperationError (Flink: B.26).
+    nothing, and one deletion undoes both (Flink: InternalTimerServiceImpl).  Timers without a
+    current key are an UnsupportedOperationError (Flink: ProcessOperator).
 
     The class only says what there is; the services that functions get are compiled and are
     registered with it.
@@ -35,7 +35,7 @@ class TimerService(ABC):
         """Call ``on_timer`` when the watermark has reached ``timestamp``.
 
         A timestamp that the watermark has passed already fires with the next advance; inside
-        ``on_timer``, with this one (Flink: B.8).
+        ``on_timer``, with this one.
         """
 
     @abstractmethod

@@ -84,7 +84,7 @@ class MergingWindowAssigner(WindowAssigner[T, W]):
 
 
 def event_time_of(assigner: WindowAssigner, timestamp: int | None) -> int:
-    """The event time of an element; TimestampError without one (Flink: C.26)."""
+    """The event time of an element; TimestampError without one (Flink: TimeWindow)."""
     if timestamp is None or timestamp == MIN_TIMESTAMP:
         raise TimestampError(
             f"{type(assigner).__name__} needs event time, and an element has none: call "

@@ -30,9 +30,10 @@ class TimestampedValue:
 
 
 class Evictor(ABC):
-    """Removes elements of a window before or after its function runs (Flink: C.25).
+    """Removes elements of a window before or after its function runs.
 
-    What it removes from ``elements`` is gone from the window for good.
+    As in Flink's EvictingWindowOperator.  What it removes from ``elements`` is gone from the window
+    for good.
     """
 
     class EvictorContext(ABC):

@@ -24,7 +24,7 @@ __all__ = ["CountSlidingWindowAssigner", "CountTumblingWindowAssigner", "GlobalW
 
 
 class GlobalWindows(WindowAssigner[T, GlobalWindow]):
-    """Everything of a key in one window that never ends (Flink: C.29)."""
+    """Everything of a key in one window that never ends (Flink: GlobalWindows)."""
 
     def __init__(self, default_trigger: Trigger | None = None) -> None:
         self._default_trigger = NeverTrigger() if default_trigger is None else default_trigger

@@ -41,7 +41,7 @@ class _Sessions(MergingWindowAssigner[IN, TimeWindow]):
     def merge_windows(
         self, windows: Iterable[TimeWindow], callback: MergingWindowAssigner.MergeCallback
     ) -> None:
-        """Windows that overlap or touch become one (Flink: C.28)."""
+        """Windows that overlap or touch become one (Flink: TimeWindow)."""
         TimeWindow.merge_windows(windows, callback)
 
     @abstractmethod
@@ -112,7 +112,7 @@ class _Dynamic(_Sessions[IN]):
         self._extract: Callable[[Any], DurationLike] = extract
 
     def _gap(self, element: Any) -> int:
-        # IllegalArgumentError for a gap of 0 or less (Flink: C.29).
+        # IllegalArgumentError for a gap of 0 or less (Flink: EventTimeSessionWindows).
         return to_millis(
             self._extract(element), f"the gap of the session of {element!r}", minimum=1
         )

@@ -25,7 +25,10 @@ __all__ = [
 
 
 class EventTimeTrigger(QuietTrigger[T, TimeWindow]):
-    """Fires when the watermark passes the end of the window, then for each late element (C.18)."""
+    """Fires when the watermark passes the end of the window, then for each late element.
+
+    As in Flink's EventTimeTrigger.
+    """
 
     @staticmethod
     def create() -> EventTimeTrigger:
@@ -101,7 +104,7 @@ class ProcessingTimeTrigger(QuietTrigger[T, TimeWindow]):
 
 
 class EndOfStreamTrigger(QuietTrigger[T, W]):
-    """Fires once, when the input has ended (Flink: C.29)."""
+    """Fires once, when the input has ended (Flink: EndOfStreamTrigger)."""
 
     @staticmethod
     def create() -> EndOfStreamTrigger:
@@ -202,7 +205,10 @@ class _Continuous(QuietTrigger[T, TimeWindow]):
 
 
 class ContinuousEventTimeTrigger(_Continuous[T]):
-    """Fires at each multiple of an interval of event time, and at the end (Flink: C.21)."""
+    """Fires at each multiple of an interval of event time, and at the end.
+
+    As in Flink's ContinuousEventTimeTrigger.
+    """
 
     @staticmethod
     def of(interval: DurationLike) -> ContinuousEventTimeTrigger:
@@ -245,7 +251,10 @@ class ContinuousEventTimeTrigger(_Continuous[T]):
 
 
 class ContinuousProcessingTimeTrigger(_Continuous[T]):
-    """Fires at each multiple of an interval of the clock (Flink: C.22)."""
+    """Fires at each multiple of an interval of the clock.
+
+    As in Flink's ContinuousProcessingTimeTrigger.
+    """
 
     @staticmethod
     def of(interval: DurationLike) -> ContinuousProcessingTimeTrigger:

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 MOST_WINDOWS = 10_000_000
-"""Windows that one element may belong to (Flink: C.26)."""
+"""Windows that one element may belong to (Flink: TimeWindow)."""
 
 T = TypeVar("T", bound="_Tumbling")
 S = TypeVar("S", bound="_Sliding")
@@ -142,7 +142,7 @@ class _Sliding(_Aligned[IN]):
         return cls(size, slide, 0 if offset is None else offset)
 
     def _windows_at(self, timestamp: int) -> list[TimeWindow]:
-        # From the latest start downward (Flink: C.27).
+        # From the latest start downward (Flink: SlidingEventTimeWindows).
         last = timestamp - (timestamp - self.offset) % self.slide
         starts = range(last, timestamp - self.size, -self.slide)
         return [_window(start, start + self.size) for start in starts]

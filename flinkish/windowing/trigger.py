@@ -36,7 +36,10 @@ class TriggerResult(Enum):
         return self.value[0]
 
     def is_purge(self) -> bool:
-        """Whether the contents are cleared; state and timers of the trigger stay (C.3)."""
+        """Whether the contents are cleared; state and timers of the trigger stay.
+
+        As in Flink's WindowOperator.
+        """
         return self.value[1]
 
 
@@ -166,7 +169,7 @@ class NeverTrigger(QuietTrigger[T, GlobalWindow]):
 
 
 class PurgingTrigger(Trigger[T, Any]):
-    """Another trigger, whose firings also clear the contents (Flink: C.20)."""
+    """Another trigger, whose firings also clear the contents (Flink: PurgingTrigger)."""
 
     def __init__(self, nested_trigger: Trigger) -> None:
         self.nested_trigger = require_trigger(nested_trigger, "PurgingTrigger.of")

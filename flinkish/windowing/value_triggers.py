@@ -17,7 +17,7 @@ __all__ = ["CountTrigger", "DeltaTrigger", "ProcessingTimeoutTrigger", "delta_of
 
 
 class CountTrigger(QuietTrigger[T, Any]):
-    """Fires at each ``window_size``-th element of the window (Flink: C.19)."""
+    """Fires at each ``window_size``-th element of the window (Flink: CountTrigger)."""
 
     def __init__(self, window_size: int) -> None:
         if isinstance(window_size, bool) or not isinstance(window_size, int):
@@ -72,7 +72,7 @@ def delta_of(function: Any, where: str) -> Callable[[Any, Any], float]:
 
 
 class DeltaTrigger(QuietTrigger[T, W]):
-    """Fires when an element is far enough from that of the last firing (Flink: C.23).
+    """Fires when an element is far enough from that of the last firing (Flink: DeltaTrigger).
 
     The first element of a window is where it starts from.  Windows with it cannot merge.
     """
@@ -110,11 +110,11 @@ class DeltaTrigger(QuietTrigger[T, W]):
 
 
 class ProcessingTimeoutTrigger(Trigger[T, W]):
-    """Another trigger, and a firing when it has not fired for a while (Flink: C.24).
+    """Another trigger, and a firing when it has not fired for a while.
 
-    The first element after a firing starts the clock.  ``reset_timer_on_new_record`` has every
-    element start it again; ``should_clear_on_timeout`` clears the nested trigger with the
-    firing.  Windows with it cannot merge.
+    As in Flink's ProcessingTimeoutTrigger.  The first element after a firing starts the clock.
+    ``reset_timer_on_new_record`` has every element start it again; ``should_clear_on_timeout``
+    clears the nested trigger with the firing.  Windows with it cannot merge.
     """
 
     def __init__(

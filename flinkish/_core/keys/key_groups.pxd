@@ -1,4 +1,5 @@
-# Key groups: Java's hash of a key, mixed by murmur3, modulo the maximum parallelism (B.20).
+# Key groups: Java's hash of a key, mixed by murmur3, modulo the maximum parallelism (Flink:
+# KeyGroupRangeAssignment).
 #
 #   key --hash--> int32 --murmur_hash--> 0 ... 2^31-1 --% max_parallelism--> key group
 #
@@ -14,7 +15,7 @@ include "key_columns.pxd"
 include "object_hash.pxd"
 
 cdef enum:
-    MAX_PARALLELISM_LIMIT = 32768     # largest maximum parallelism (B.22)
+    MAX_PARALLELISM_LIMIT = 32768     # largest maximum parallelism
 
 # Flink's MathUtils.murmurHash: never negative.
 @cython.overflowcheck(False)

@@ -1,6 +1,6 @@
-"""Key groups: which of ``max_parallelism`` groups a key belongs to, as in Flink (B.20).
+"""Key groups: which of ``max_parallelism`` groups a key belongs to, as in Flink.
 
-``object_hash`` says which Java type a key is taken for.
+Its class is KeyGroupRangeAssignment.  ``object_hash`` says which Java type a key is taken for.
 """
 
 cimport cython
@@ -37,7 +37,7 @@ def java_hash(key, key_type=None):
     (``"int"``, ``"long"``, ``"float"``, ..., also Spark's ``"bigint"`` and so on), or a tuple
     of types for a tuple key.  ``object_hash`` has the table of types.
 
-    Raises ``MissingKeyError`` for a null key (B.21), also inside a tuple, ``ValueError`` for a
+    Raises ``MissingKeyError`` for a null key, also inside a tuple, ``ValueError`` for a
     number that does not fit, ``TypeError`` for a type that has no Java hash and one that contradicts
     ``key_type``.
     """
@@ -45,15 +45,15 @@ def java_hash(key, key_type=None):
 
 
 def murmur(code):
-    """Return Flink's murmur hash of a signed 32-bit hash code: 0 ... 2**31 - 1 (B.20)."""
+    """Return Flink's murmur hash of a signed 32-bit hash code: 0 ... 2**31 - 1."""
     return murmur_hash(code)
 
 
 def assign_to_key_group(key, max_parallelism, key_type=None):
-    """Return the key group of a key, 0 ... ``max_parallelism`` - 1 (B.20).
+    """Return the key group of a key, 0 ... ``max_parallelism`` - 1.
 
     ``key_type`` and errors as in :func:`java_hash`; ``ValueError`` unless ``max_parallelism``
-    is from 1 to 32768 (B.22).
+    is from 1 to 32768.
     """
     cdef int32_t groups = check_max_parallelism(max_parallelism)
     return key_group_of(object_hash(key, key_type), groups)
@@ -180,7 +180,7 @@ def assign_to_key_groups(columns, max_parallelism, key_types=None, *, nulls="err
     a float32 column.
 
     A null, also a NaT and a null in a struct, is a ``MissingKeyError`` that names the column (by
-    ``names`` where given), the first row and the count (B.21); with ``nulls="mark"`` the row's
+    ``names`` where given), the first row and the count; with ``nulls="mark"`` the row's
     key group is -1.  ``TypeError`` for columns without a Java hash.  The GIL is released while
     rows are hashed.
     """

@@ -51,7 +51,7 @@ cdef str KEY_TYPES = (
 
 
 class MissingKeyError(ValueError):
-    """A key, or a field of a tuple key, is null (B.21).
+    """A key, or a field of a tuple key, is null (Flink: KeyGroupRangeAssignment).
 
     Where it came from a column: ``column`` is its name or position, ``row`` the first row without a key and
     ``count`` how many there are; else None, None and 1.

@@ -158,7 +158,7 @@ cdef bint lanes_take(MailLanes* lanes, int32_t mode, int64_t priority,
     if lane == NULL:
         return 0
     if lane.kind == KIND_URGENT and _is_late(lanes, lane):
-        # What is queued after an urgent mail joins the batch with it (Flink: A.15).
+        # What is queued after an urgent mail joins the batch with it (Flink: TaskMailboxImpl).
         lanes.batch_end = lanes.sequence
         if lanes.overtakes < BURST:
             lanes.overtakes += 1

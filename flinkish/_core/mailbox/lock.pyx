@@ -74,9 +74,10 @@ cdef class MailboxLock:
         return self.owner == PyThread_get_thread_ident()
 
     def run_exclusively(self, runnable):
-        """Call ``runnable()`` while no other thread can put, take or close (Flink: A.19).
+        """Call ``runnable()`` while no other thread can put, take or close.
 
-        It may use the mailbox, and call this again.  It should be short: others wait meanwhile.
+        As in Flink's TaskMailboxImpl.  It may use the mailbox, and call this again.  It should be
+        short: others wait meanwhile.
         """
         self._enter()
         store_thread(&self.exclusive, PyThread_get_thread_ident())

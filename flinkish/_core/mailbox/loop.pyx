@@ -33,10 +33,10 @@ cdef class MailboxLoop:
     """Runs the mails of a mailbox and, between them, ``default_action(controller)``.
 
     Starvation: a turn runs the mails that are there when it begins (and urgent ones that come
-    meanwhile, as ``MailboxQueue`` limits them), then one default action (Flink: A.30, A.31).
+    meanwhile, as ``MailboxQueue`` limits them), then one default action (Flink: MailboxProcessor).
 
     Life cycle: ``run_mailbox_loop`` returns after ``suspend`` and may be called again; after
-    ``all_actions_completed`` it never runs anything again (A.35, A.36).  It also returns when
+    ``all_actions_completed`` it never runs anything again.  It also returns when
     the mailbox is closed.
 
     Threading: ``suspend``, ``all_actions_completed``, ``report_throwable`` and
@@ -70,7 +70,10 @@ cdef class MailboxLoop:
         return self.suspension is None
 
     def call_after_mail(self, callback):
-        """Call ``callback()`` once, after the next mail that does not end the loop (A.44)."""
+        """Call ``callback()`` once, after the next mail that does not end the loop.
+
+        As in Flink's MailboxMetricsController.
+        """
         self.after_mail = callback
 
     # --- running
@@ -84,9 +87,9 @@ cdef class MailboxLoop:
         return 0
 
     def run_mailbox_loop(self):
-        """Run mails and default actions until suspended or completed (Flink: A.30).
+        """Run mails and default actions until suspended or completed.
 
-        What a mail or the default action raises comes out unchanged (A.22); the loop may then be
+        What a mail or the default action raises comes out unchanged; the loop may then be
         run again.
         """
         self._start()
@@ -103,19 +106,19 @@ cdef class MailboxLoop:
                 self._act()
 
     def run_mailbox_step(self):
-        """Run one mail or, where there is none, one default action; whether either ran (A.41)."""
+        """Run one mail or, where there is none, one default action; whether either ran."""
         self._start()
         return self._run_queued() or self._act_if_available()
 
     def run_single_mailbox_loop(self):
-        """Run one mail, if there is one, and one default action, if available (A.41)."""
+        """Run one mail, if there is one, and one default action, if available."""
         cdef bint ran
         self._start()
         ran = self._run_queued()
         return self._act_if_available() or ran
 
     def drain(self):
-        """Run the mails that are there, also of a quiesced mailbox (A.39).
+        """Run the mails that are there, also of a quiesced mailbox.
 
         Where one raises, those after it stay in the mailbox; a further call goes on.
         """
@@ -159,7 +162,7 @@ cdef class MailboxLoop:
         return 0
 
     cdef int _await_action(self) except -1:
-        """Run mails, waiting for them, until the default action is available (A.30, A.42)."""
+        """Run mails, waiting for them, until the default action is available."""
         while self.suspension is not None and not self.suspended:
             if self.mailbox.status == QUEUE_CLOSED:
                 self.suspended = True
@@ -192,7 +195,7 @@ cdef class MailboxLoop:
         return 0
 
     cdef int _pause_timer(self) except -1:
-        """Neither idle nor back-pressured while mails run (A.43)."""
+        """Neither idle nor back-pressured while mails run."""
         if self.suspension is not None and self.suspension.timer is not None:
             self.suspension.timer.mark_end()
         return 0
@@ -211,14 +214,14 @@ cdef class MailboxLoop:
         return 0
 
     def suspend(self):
-        """Let the loop return at its next look; mails stay queued (Flink: A.35).
+        """Let the loop return at its next look; mails stay queued.
 
-        Nothing happens when the mailbox is closed (A.37).
+        Nothing happens when the mailbox is closed.
         """
         self._end(self._suspend_now, "suspend the mailbox loop")
 
     def all_actions_completed(self):
-        """Let the loop return for good (Flink: A.36); nothing happens on a closed mailbox."""
+        """Let the loop return for good; nothing happens on a closed mailbox."""
         self._end(self._complete_now, "complete the mailbox loop")
 
     def _end(self, command, str description):
@@ -237,7 +240,7 @@ cdef class MailboxLoop:
         self.suspended = True
 
     def report_throwable(self, error):
-        """Let the loop raise ``error``, before anything else that waits (Flink: A.40)."""
+        """Let the loop raise ``error``, before anything else that waits."""
         if not isinstance(error, BaseException):
             raise TypeError(f"report_throwable needs an exception, not {error!r}")
 
@@ -253,10 +256,10 @@ cdef class MailboxController:
     """MailboxController()\n--\n\nThe handle by which the default action controls its own loop."""
 
     def suspend_default_action(self, timer=None):
-        """Do not call the default action until ``resume`` of the Suspension returned (A.33).
+        """Do not call the default action until ``resume`` of the Suspension returned.
 
-        ``timer.mark_end()`` and ``timer.mark_start()`` are called around mails that run
-        meanwhile (A.43).  On the mailbox thread, and not while it is suspended (A.34).
+        As in Flink's MailboxProcessor.  ``timer.mark_end()`` and ``timer.mark_start()`` are called
+        around mails that run meanwhile.  On the mailbox thread, and not while it is suspended.
         """
         cdef Suspension suspension
         cdef MailboxQueue mailbox = self.loop.mailbox
@@ -282,7 +285,7 @@ cdef class Suspension:
     """Suspension()\n--\n\nOne suspension of the default action."""
 
     def resume(self):
-        """End it; from any thread, any number of times (Flink: A.33).
+        """End it; from any thread, any number of times (Flink: MailboxProcessor).
 
         At once on the mailbox thread, else by a control mail.  It never ends another suspension,
         and nothing happens once the mailbox takes in no mail.
@@ -337,11 +340,12 @@ cdef class MailExecutor:
         return self.own_priority
 
     def execute(self, command, description=None, *, options=None, description_args=None):
-        """Let the mailbox thread call ``command()``; what it raises comes out of the loop (A.22).
+        """Let the mailbox thread call ``command()``; what it raises comes out of the loop.
 
-        ``description`` is text, or a %-format for ``description_args``, formatted only when it is
-        read.  A mailbox that takes in no mail is a ``rejected_error`` (Flink: A.21), and a function
-        by ``async def``, whose coroutine nobody would await, is an ``async_error``.
+        As in Flink's MailboxProcessor.  ``description`` is text, or a %-format for
+        ``description_args``, formatted only when it is read.  A mailbox that takes in no mail is a
+        ``rejected_error`` (Flink: MailboxExecutorImpl), and a function by ``async def``, whose
+        coroutine nobody would await, is an ``async_error``.
         """
         cdef int32_t option = OPTION_DEFAULT if options is None else read_option(options)
         cdef tuple arguments = None if description_args is None else tuple(description_args)
@@ -372,7 +376,7 @@ cdef class MailExecutor:
         return True
 
     def yield_(self):
-        """Run the next mail of this priority or more, waiting for one (Flink: A.24).
+        """Run the next mail of this priority or more, waiting for one.
 
         What it raises comes out unchanged.  Only within a mail or the default action.
         """
@@ -380,19 +384,19 @@ cdef class MailExecutor:
         self.mailbox.await_mail(self.own_priority, -1).run_now()
 
     def try_yield(self):
-        """The same without waiting: whether a mail ran (A.25)."""
+        """The same without waiting: whether a mail ran."""
         return self._run_one(TAKE_VISIBLE)
 
     def try_yield_ignoring_deferrable(self):
-        """The same, also for deferrable mails of this priority or more (A.26)."""
+        """The same, also for deferrable mails of this priority or more."""
         return self._run_one(TAKE_ORIGINAL)
 
     def should_interrupt(self):
-        """Whether mail waits, so that something long should stop and go on later (A.29)."""
+        """Whether mail waits, so that something long should stop and go on later."""
         return self.mailbox.has_mail()
 
     def is_idle(self):
-        """Nothing to do: the default action suspended, no mail, but open to some (A.28)."""
+        """Nothing to do: the default action suspended, no mail, but open to some."""
         return (
             not self.mailbox.has_mail()
             and self.mailbox.status == QUEUE_OPEN

@@ -15,7 +15,7 @@ class MailboxState(Enum):
 
 
 class MailOptions(IntEnum):
-    """How a mail is treated among others (Flink: A.11).
+    """How a mail is treated among others (Flink: MailboxExecutor.MailOptions).
 
     ``URGENT`` passes every mail that is not, also in the batch; urgent mails keep their order.
     ``DEFERRABLE`` shows as ``MIN_PRIORITY``, so only the main loop takes it, no yielding operator.
@@ -57,7 +57,7 @@ cdef class Mail:
 action_executor=None)\n--\n\n``command()`` to be run by the thread of a mailbox.
 
     ``description`` is text, or a %-format for ``description_args``; it is formatted only when
-    somebody reads it (Flink: A.20).  ``action_executor.run_throwing(command)`` runs the command,
+    somebody reads it (Flink: Mail).  ``action_executor.run_throwing(command)`` runs the command,
     if one is given.
 
     Threading: immutable; ``run`` belongs to the thread of the mailbox.
@@ -80,7 +80,7 @@ action_executor=None)\n--\n\n``command()`` to be run by the thread of a mailbox.
 
     @property
     def priority(self):
-        """The priority that a take compares: -1 for a deferrable mail (Flink: A.20)."""
+        """The priority that a take compares: -1 for a deferrable mail."""
         return self.visible
 
     @property

@@ -14,7 +14,7 @@ class MailboxState(Enum):
     CLOSED = 2
 
 class MailOptions(IntEnum):
-    """How a mail is treated among others (Flink: A.11).
+    """How a mail is treated among others (Flink: MailboxExecutor.MailOptions).
 
     ``URGENT`` passes every mail that is not, also in the batch; urgent mails keep their order.
     ``DEFERRABLE`` shows as ``MIN_PRIORITY``, so only the main loop takes it, no yielding operator.
@@ -29,7 +29,7 @@ class Mail:
     """``command()`` to be run by the thread of a mailbox.
 
     ``description`` is text, or a %-format for ``description_args``; it is formatted only when
-    somebody reads it (Flink: A.20).  ``action_executor.run_throwing(command)`` runs the command,
+    somebody reads it (Flink: Mail).  ``action_executor.run_throwing(command)`` runs the command,
     if one is given.
 
     Threading: immutable; ``run`` belongs to the thread of the mailbox.
@@ -51,7 +51,7 @@ class Mail:
     ) -> None: ...
     @property
     def priority(self) -> int:
-        """The priority that a take compares: -1 for a deferrable mail (Flink: A.20)."""
+        """The priority that a take compares: -1 for a deferrable mail."""
 
     @property
     def original_priority(self) -> int:
@@ -80,9 +80,10 @@ class MailboxLock:
         """Whether the caller is the owner."""
 
     def run_exclusively(self, runnable: Callable[[], _T]) -> _T:
-        """Call ``runnable()`` while no other thread can put, take or close (Flink: A.19).
+        """Call ``runnable()`` while no other thread can put, take or close.
 
-        It may use the mailbox, and call this again.  It should be short: others wait meanwhile.
+        As in Flink's TaskMailboxImpl.  It may use the mailbox, and call this again.  It should be
+        short: others wait meanwhile.
         """
 
 class _PeriodTimer(Protocol):
@@ -94,10 +95,10 @@ class MailboxLoop:
     """Runs the mails of a mailbox and, between them, ``default_action(controller)``.
 
     Starvation: a turn runs the mails that are there when it begins (and urgent ones that come
-    meanwhile, as ``MailboxQueue`` limits them), then one default action (Flink: A.30, A.31).
+    meanwhile, as ``MailboxQueue`` limits them), then one default action (Flink: MailboxProcessor).
 
     Life cycle: ``run_mailbox_loop`` returns after ``suspend`` and may be called again; after
-    ``all_actions_completed`` it never runs anything again (A.35, A.36).  It also returns when
+    ``all_actions_completed`` it never runs anything again.  It also returns when
     the mailbox is closed.
 
     Threading: ``suspend``, ``all_actions_completed``, ``report_throwable`` and
@@ -123,48 +124,51 @@ class MailboxLoop:
         """Whether the default action is not suspended."""
 
     def call_after_mail(self, callback: Callable[[], object] | None) -> None:
-        """Call ``callback()`` once, after the next mail that does not end the loop (A.44)."""
+        """Call ``callback()`` once, after the next mail that does not end the loop.
+
+        As in Flink's MailboxMetricsController.
+        """
 
     def run_mailbox_loop(self) -> None:
-        """Run mails and default actions until suspended or completed (Flink: A.30).
+        """Run mails and default actions until suspended or completed.
 
-        What a mail or the default action raises comes out unchanged (A.22); the loop may then be
+        What a mail or the default action raises comes out unchanged; the loop may then be
         run again.
         """
 
     def run_mailbox_step(self) -> bool:
-        """Run one mail or, where there is none, one default action; whether either ran (A.41)."""
+        """Run one mail or, where there is none, one default action; whether either ran."""
 
     def run_single_mailbox_loop(self) -> bool:
-        """Run one mail, if there is one, and one default action, if available (A.41)."""
+        """Run one mail, if there is one, and one default action, if available."""
 
     def drain(self) -> None:
-        """Run the mails that are there, also of a quiesced mailbox (A.39).
+        """Run the mails that are there, also of a quiesced mailbox.
 
         Where one raises, those after it stay in the mailbox; a further call goes on.
         """
 
     def suspend(self) -> None:
-        """Let the loop return at its next look; mails stay queued (Flink: A.35).
+        """Let the loop return at its next look; mails stay queued.
 
-        Nothing happens when the mailbox is closed (A.37).
+        Nothing happens when the mailbox is closed.
         """
 
     def all_actions_completed(self) -> None:
-        """Let the loop return for good (Flink: A.36); nothing happens on a closed mailbox."""
+        """Let the loop return for good; nothing happens on a closed mailbox."""
 
     def report_throwable(self, error: BaseException) -> None:
-        """Let the loop raise ``error``, before anything else that waits (Flink: A.40)."""
+        """Let the loop raise ``error``, before anything else that waits."""
 
 @final
 class MailboxController:
     """The handle by which the default action controls its own loop."""
 
     def suspend_default_action(self, timer: _PeriodTimer | None = None) -> Suspension:
-        """Do not call the default action until ``resume`` of the Suspension returned (A.33).
+        """Do not call the default action until ``resume`` of the Suspension returned.
 
-        ``timer.mark_end()`` and ``timer.mark_start()`` are called around mails that run
-        meanwhile (A.43).  On the mailbox thread, and not while it is suspended (A.34).
+        As in Flink's MailboxProcessor.  ``timer.mark_end()`` and ``timer.mark_start()`` are called
+        around mails that run meanwhile.  On the mailbox thread, and not while it is suspended.
         """
 
     def all_actions_completed(self) -> None:
@@ -175,7 +179,7 @@ class Suspension:
     """One suspension of the default action."""
 
     def resume(self) -> None:
-        """End it; from any thread, any number of times (Flink: A.33).
+        """End it; from any thread, any number of times (Flink: MailboxProcessor).
 
         At once on the mailbox thread, else by a control mail.  It never ends another suspension,
         and nothing happens once the mailbox takes in no mail.
@@ -214,30 +218,31 @@ class MailExecutor:
         options: MailOptions | None = None,
         description_args: Iterable[object] | None = None,
     ) -> None:
-        """Let the mailbox thread call ``command()``; what it raises comes out of the loop (A.22).
+        """Let the mailbox thread call ``command()``; what it raises comes out of the loop.
 
-        ``description`` is text, or a %-format for ``description_args``, formatted only when it is
-        read.  A mailbox that takes in no mail is a ``rejected_error`` (Flink: A.21), and a function
-        by ``async def``, whose coroutine nobody would await, is an ``async_error``.
+        As in Flink's MailboxProcessor.  ``description`` is text, or a %-format for
+        ``description_args``, formatted only when it is read.  A mailbox that takes in no mail is a
+        ``rejected_error`` (Flink: MailboxExecutorImpl), and a function by ``async def``, whose
+        coroutine nobody would await, is an ``async_error``.
         """
 
     def yield_(self) -> None:
-        """Run the next mail of this priority or more, waiting for one (Flink: A.24).
+        """Run the next mail of this priority or more, waiting for one.
 
         What it raises comes out unchanged.  Only within a mail or the default action.
         """
 
     def try_yield(self) -> bool:
-        """The same without waiting: whether a mail ran (A.25)."""
+        """The same without waiting: whether a mail ran."""
 
     def try_yield_ignoring_deferrable(self) -> bool:
-        """The same, also for deferrable mails of this priority or more (A.26)."""
+        """The same, also for deferrable mails of this priority or more."""
 
     def should_interrupt(self) -> bool:
-        """Whether mail waits, so that something long should stop and go on later (A.29)."""
+        """Whether mail waits, so that something long should stop and go on later."""
 
     def is_idle(self) -> bool:
-        """Nothing to do: the default action suspended, no mail, but open to some (A.28)."""
+        """Nothing to do: the default action suspended, no mail, but open to some."""
 
 URGENT_BURST: int
 
@@ -245,12 +250,12 @@ URGENT_BURST: int
 class MailboxQueue(MailboxLock):
     """Mails on their way to the thread that made this queue.
 
-    Ordering: a take gets, of the mails with its priority or more, the oldest (Flink: A.1); before
-    these come urgent mails in their own order, and before them what was put first, latest first.
-    When urgent mail keeps coming, then after ``URGENT_BURST`` times the oldest other mail has
-    its turn, so nothing waits for ever.
+    Ordering, as in Flink's TaskMailboxImpl: a take gets, of the mails with its priority or more,
+    the oldest; before these come urgent mails in their own order, and before them what was put
+    first, latest first.  When urgent mail keeps coming, then after ``URGENT_BURST`` times the
+    oldest other mail has its turn, so nothing waits for ever.
 
-    Life cycle: OPEN, then maybe QUIESCED, then CLOSED (A.16 - A.18).
+    Life cycle: OPEN, then maybe QUIESCED, then CLOSED.
 
     Threading: any thread may put; takes, batches, ``quiesce`` and ``close`` belong to the owner,
     others get an error.  In a forked process whatever touches the mails is an error.
@@ -270,7 +275,7 @@ class MailboxQueue(MailboxLock):
         """Put a mail before all others, urgent ones and earlier ``put_first`` included."""
 
     def take(self, priority: int = -1, nanos: int | None = None) -> Mail | None:
-        """The next mail with ``priority`` or more, waiting for it (Flink: A.3).
+        """The next mail with ``priority`` or more, waiting for it.
 
         None when ``nanos`` ns are over, or earlier if a signal came.  Signals are served while it
         waits, so Ctrl-C ends it.  On a quiesced mailbox without such a mail, where Flink would
@@ -278,25 +283,29 @@ class MailboxQueue(MailboxLock):
         """
 
     def try_take(self, priority: int = -1) -> Mail | None:
-        """The next mail with ``priority`` or more, or None (Flink: A.3)."""
+        """The next mail with ``priority`` or more, or None."""
 
     def try_take_ignoring_deferrable(self, priority: int = -1) -> Mail | None:
-        """The same, but deferrable mails count by their original priority (Flink: A.26)."""
+        """The same, but deferrable mails count by their original priority.
+
+        As in Flink's MailboxExecutorImpl.
+        """
 
     def create_batch(self) -> bool:
-        """Make a batch of all that is queued; whether there is any (Flink: A.6).  O(1)."""
+        """Make a batch of all that is queued; whether there is any.  O(1)."""
 
     def try_take_from_batch(self) -> Mail | None:
-        """The next mail of the batch, or an urgent one, or None (Flink: A.7, A.11 - A.15).
+        """The next mail of the batch, or an urgent one, or None.
 
-        An urgent mail that came after the batch brings everything into it that is queued then.
+        As in Flink's MailboxExecutor.MailOptions.  An urgent mail that came after the batch brings
+        everything into it that is queued then.
         """
 
     def has_mail(self) -> bool:
-        """Whether there is any mail, of whatever priority (Flink: A.2)."""
+        """Whether there is any mail, of whatever priority."""
 
     def size(self) -> int:
-        """How many mails there are (Flink: A.10); from any thread."""
+        """How many mails there are; from any thread."""
 
     @property
     def state(self) -> MailboxState:
@@ -313,12 +322,12 @@ class MailboxQueue(MailboxLock):
         """
 
     def drain(self) -> list[Mail]:
-        """Take out all mails, in the order in which takes would get them (Flink: A.9)."""
+        """Take out all mails, in the order in which takes would get them."""
 
     def quiesce(self) -> None:
-        """Take in no more mail; nothing happens on a quiesced or closed one (A.16, A.18)."""
+        """Take in no more mail; nothing happens on a quiesced or closed one."""
 
     def close(self) -> list[Mail]:
-        """Take in and give out no more; the mails that nobody took.  A second time: [] (A.17)."""
+        """Take in and give out no more; the mails that nobody took.  A second time: []."""
 
     def _check(self) -> None: ...

@@ -40,12 +40,12 @@ cdef tuple _STATES = (MailboxState.OPEN, MailboxState.QUIESCED, MailboxState.CLO
 cdef class MailboxQueue(MailboxLock):
     """MailboxQueue()\n--\n\nMails on their way to the thread that made this queue.
 
-    Ordering: a take gets, of the mails with its priority or more, the oldest (Flink: A.1); before
-    these come urgent mails in their own order, and before them what was put first, latest first.
-    When urgent mail keeps coming, then after ``URGENT_BURST`` times the oldest other mail has
-    its turn, so nothing waits for ever.
+    Ordering, as in Flink's TaskMailboxImpl: a take gets, of the mails with its priority or more,
+    the oldest; before these come urgent mails in their own order, and before them what was put
+    first, latest first.  When urgent mail keeps coming, then after ``URGENT_BURST`` times the
+    oldest other mail has its turn, so nothing waits for ever.
 
-    Life cycle: OPEN, then maybe QUIESCED, then CLOSED (A.16 - A.18).
+    Life cycle: OPEN, then maybe QUIESCED, then CLOSED.
 
     Threading: any thread may put; takes, batches, ``quiesce`` and ``close`` belong to the owner,
     others get an error.  In a forked process whatever touches the mails is an error.
@@ -176,7 +176,7 @@ cdef class MailboxQueue(MailboxLock):
         return mail
 
     def take(self, priority=-1, nanos=None):
-        """The next mail with ``priority`` or more, waiting for it (Flink: A.3).
+        """The next mail with ``priority`` or more, waiting for it.
 
         None when ``nanos`` ns are over, or earlier if a signal came.  Signals are served while it
         waits, so Ctrl-C ends it.  On a quiesced mailbox without such a mail, where Flink would
@@ -189,11 +189,14 @@ cdef class MailboxQueue(MailboxLock):
         return self.await_mail(read_priority(priority), span)
 
     def try_take(self, priority=-1):
-        """The next mail with ``priority`` or more, or None (Flink: A.3)."""
+        """The next mail with ``priority`` or more, or None."""
         return self.take_mail(TAKE_VISIBLE, read_priority(priority))
 
     def try_take_ignoring_deferrable(self, priority=-1):
-        """The same, but deferrable mails count by their original priority (Flink: A.26)."""
+        """The same, but deferrable mails count by their original priority.
+
+        As in Flink's MailboxExecutorImpl.
+        """
         return self.take_mail(TAKE_ORIGINAL, read_priority(priority))
 
     cdef bint make_batch(self) except -1:
@@ -206,13 +209,14 @@ cdef class MailboxQueue(MailboxLock):
         return True
 
     def create_batch(self):
-        """Make a batch of all that is queued; whether there is any (Flink: A.6).  O(1)."""
+        """Make a batch of all that is queued; whether there is any.  O(1)."""
         return self.make_batch()
 
     def try_take_from_batch(self):
-        """The next mail of the batch, or an urgent one, or None (Flink: A.7, A.11 - A.15).
+        """The next mail of the batch, or an urgent one, or None.
 
-        An urgent mail that came after the batch brings everything into it that is queued then.
+        As in Flink's MailboxExecutor.MailOptions.  An urgent mail that came after the batch brings
+        everything into it that is queued then.
         """
         return self.take_mail(TAKE_BATCH, -1)
 
@@ -222,12 +226,12 @@ cdef class MailboxQueue(MailboxLock):
         return load_int64(&self.total) == 0
 
     def has_mail(self):
-        """Whether there is any mail, of whatever priority (Flink: A.2)."""
+        """Whether there is any mail, of whatever priority."""
         self._own()
         return not self.is_empty()
 
     def size(self):
-        """How many mails there are (Flink: A.10); from any thread."""
+        """How many mails there are; from any thread."""
         return load_int64(&self.total)
 
     @property
@@ -286,11 +290,11 @@ cdef class MailboxQueue(MailboxLock):
         return mails
 
     def drain(self):
-        """Take out all mails, in the order in which takes would get them (Flink: A.9)."""
+        """Take out all mails, in the order in which takes would get them."""
         return self._drain(False)
 
     def quiesce(self):
-        """Take in no more mail; nothing happens on a quiesced or closed one (A.16, A.18)."""
+        """Take in no more mail; nothing happens on a quiesced or closed one."""
         self._own()
         self._enter()
         if self.status == QUEUE_OPEN:
@@ -298,7 +302,7 @@ cdef class MailboxQueue(MailboxLock):
         self._leave()
 
     def close(self):
-        """Take in and give out no more; the mails that nobody took.  A second time: [] (A.17)."""
+        """Take in and give out no more; the mails that nobody took.  A second time: []."""
         self._own()
         return self._drain(True)
 

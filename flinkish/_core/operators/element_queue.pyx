@@ -23,18 +23,19 @@ cdef extern from "Python.h":
 
 @cython.final
 cdef class ElementQueue:
-    """Elements in order, their results in any order (Flink: D.2).
+    """Elements in order, their results in any order (Flink: UnorderedStreamElementQueue).
 
-    ``capacity`` is how many elements there may be at once, watermarks included (D.1): 1 to
-    2**24 - 1.  ``ordered`` elements come out in the order in which they went in; others as they
-    are completed, but none passes a watermark: what went in before it comes out before it.  Without
-    watermarks that is the order of processing time, with them that of event time.
+    ``capacity`` is how many elements there may be at once, watermarks included (Flink:
+    AsyncWaitOperator): 1 to 2**24 - 1.  ``ordered`` elements come out in the order in which they
+    went in; others as they are completed, but none passes a watermark: what went in before it comes
+    out before it.  Without watermarks that is the order of processing time, with them that of event
+    time.
 
     ``put`` gives a handle, by which the element is completed, once.  A handle that was used,
     renewed, or whose element is out, is refused.
 
     Threading: ``complete`` and ``renew`` are safe from any thread, and of several that complete
-    an element one succeeds (D.6).  The rest belongs to one thread.
+    an element one succeeds.  The rest belongs to one thread.
 
     Complexity: O(1) to put, renew, complete and emit, also with watermarks.
     """
@@ -110,7 +111,7 @@ cdef class ElementQueue:
         return fresh if fresh else None
 
     def complete(self, int64_t handle, result):
-        """Give the element its result; False if the handle is refused (Flink: D.6)."""
+        """Give the element its result; False if the handle is refused."""
         cdef uint32_t index = <uint32_t>(handle & NO_SLOT)
         cdef bint held
         mutex_enter(&self._lock)
@@ -171,7 +172,7 @@ cdef class ElementQueue:
     def elements(self):
         """All elements and watermarks, completed or not, in the order in which they went in.
 
-        What is out is out (Flink: D.12).
+        What is out is out.
         """
         cdef Py_ssize_t row = 0, size = len(self)
         cdef PyObject* element

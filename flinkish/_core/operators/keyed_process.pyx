@@ -35,7 +35,11 @@ cdef class KeyedContext:
         self.timers = timers
 
     def timestamp(self):
-        """Timestamp of the element in ms, or None when it has none (Flink: B.25)."""
+        """Timestamp of the element in ms, or None when it has none.
+
+        As in Flink's KeyedProcessOperator.
+        """
+        self.table.check_place("the timestamp of the current element")
         return self.time if self.timed else None
 
     def timer_service(self):
@@ -164,6 +168,7 @@ cdef class KeyedProcess:
                 "give it output, or register a timer"
             )
         self.running = True
+        self.table.use_row(self.table.current)
         return 0
 
     cdef void leave(self, KeyedContext context) noexcept:
@@ -219,9 +224,9 @@ cdef class KeyedProcess:
         """Fire every event-time timer at or before `watermark` (ms), earliest first.
 
         The watermark is set before the first fires, and timers that callbacks register at or
-        before it fire in the same call (Flink: B.6, B.8).  After each timer `stop()` is asked,
-        if it is not None; once it is true, or the output limit is reached, the rest stay and the
-        result is False (B.14).
+        before it fire in the same call (Flink: InternalTimerServiceImpl).  After each timer
+        `stop()` is asked, if it is not None; once it is true, or the output limit is reached, the
+        rest stay and the result is False.
         """
         self.table.watermark = watermark
         return self.fire(&self.table.table.event, watermark, self.event_domain, stop)
@@ -266,7 +271,7 @@ cdef class KeyedProcess:
         result = self.on_timer(timer.timestamp, self.timer_context)
         if result is not None:
             # Output of an event-time timer carries its timestamp, of a processing-time timer
-            # none (Flink: B.25).
+            # none (Flink: KeyedProcessOperator).
             self.collect(result, timer.timestamp if event else None, "on_timer")
         return 0
 

@@ -10,7 +10,7 @@ cdef class KeyedTimerService:
     """PyFlink's TimerService for the current key.
 
     Timers are identified by (timestamp, key): registering one twice is the same as once, and
-    deleting one that is not there does nothing (Flink: B.1, B.11).
+    deleting one that is not there does nothing (Flink: InternalTimerServiceImpl).
 
     The end of time is the highest watermark.  A service that `quiesces` ignores what is registered
     then, as Flink's BatchExecutionInternalTimeService does, and counts it in `ignored`.  Another
@@ -31,8 +31,9 @@ cdef class KeyedTimerService:
         self.event_refusal = event_refusal
 
     cdef uint32_t row(self) except? 0xFFFFFFFF:
-        if self.table.current == NO_ROW:
+        if self.table.current == NO_ROW or self.table.is_elsewhere():
             self.table.check_alone()
+            self.table.check_place("the timer service, or the current key,")
             raise self.table.illegal_state(
                 "timers can only be used with a current key: in process_element and on_timer of "
                 "a keyed function"

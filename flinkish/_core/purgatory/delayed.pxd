@@ -5,7 +5,8 @@
 #       thread that does that, and no other, sees to it that `on_complete` runs: itself, or through
 #       the owner of the lock (L4 of purgatory/lock.pxd).
 #   D2  `try_complete`, `on_complete` and the watching of an operation run under its lock, so none
-#       runs beside another (Kafka: P.5).  One may call another: the lock is re-entrant.
+#       runs beside another (Kafka: DelayedOperation).  One may call another: the lock is
+#       re-entrant.
 #   D3  Before `on_complete` runs the operation is in no watch list and in no timer.
 #   D4  `watch`, `watches` and `watch_count` change under the lock only.  They name the nodes where
 #       it was watched; a node may be gone by now, or another's (cancelled by key), and `_forget`

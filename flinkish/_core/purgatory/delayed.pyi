@@ -51,17 +51,17 @@ class DelayedOperation(LockedTask):
     @property
     def _home(self) -> Any: ...
     def force_complete(self) -> bool:
-        """Complete it, whatever its condition: True for the one caller that did (Kafka: P.1).
+        """Complete it, whatever its condition: True for the one caller that did.
 
-        That caller runs `on_complete`, and gets what it raises; the timer and all watches are
-        gone before.
+        As in Kafka's DelayedOperation.  That caller runs `on_complete`, and gets what it raises;
+        the timer and all watches are gone before.
         """
 
     def safe_try_complete(self) -> bool:
         """Call `try_complete` under the lock, unless it is completed: whether this completed it."""
 
     def safe_try_complete_or_else(self, action: Callable[[], object]) -> bool:
-        """Try; if that fails run `action()` and try again, all under the lock (Kafka: P.2)."""
+        """Try; if that fails run `action()` and try again, all under the lock."""
 
     def is_completed(self) -> bool:
         """Whether somebody completed it; `on_complete` may still be running."""
@@ -76,4 +76,4 @@ class DelayedOperation(LockedTask):
         """The action of its expiry, after `on_complete`."""
 
     def run(self) -> None:
-        """Expire it: what its timer does (Kafka: P.1)."""
+        """Expire it: what its timer does."""

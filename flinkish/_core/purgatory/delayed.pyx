@@ -162,10 +162,10 @@ cdef class DelayedOperation(LockedTask):
             self._try()
 
     def force_complete(self):
-        """Complete it, whatever its condition: True for the one caller that did (Kafka: P.1).
+        """Complete it, whatever its condition: True for the one caller that did.
 
-        That caller runs `on_complete`, and gets what it raises; the timer and all watches are
-        gone before.
+        As in Kafka's DelayedOperation.  That caller runs `on_complete`, and gets what it raises;
+        the timer and all watches are gone before.
         """
         return self._force()
 
@@ -174,7 +174,7 @@ cdef class DelayedOperation(LockedTask):
         return self._safe_try()
 
     def safe_try_complete_or_else(self, action):
-        """Try; if that fails run `action()` and try again, all under the lock (Kafka: P.2)."""
+        """Try; if that fails run `action()` and try again, all under the lock."""
         cdef int got = self._lock()
         if got != HELD and self._leave(partial(self.safe_try_complete_or_else, action), got):
             return False
@@ -205,7 +205,7 @@ cdef class DelayedOperation(LockedTask):
         """The action of its expiry, after `on_complete`."""
 
     def run(self):
-        """Expire it: what its timer does (Kafka: P.1)."""
+        """Expire it: what its timer does."""
         self._run()
 
     # --- hooks of the lock

@@ -1,4 +1,5 @@
-# The lock of a delayed operation: Kafka's re-entrant lock without its deadlocks (Kafka: P.13).
+# The lock of a delayed operation: Kafka's re-entrant lock without its deadlocks (Kafka:
+# DelayedOperationPurgatory).
 #
 # Invariants:
 #   L1  `owner` is the thread that may run the operation's methods, 0 when nobody does; `depth`

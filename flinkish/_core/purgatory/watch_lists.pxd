@@ -1,5 +1,5 @@
-# The hot half of the purgatory: operations in 512 shards of watch lists (Kafka: P.10; the shards
-# are in watch_shard.pxd), and the timer that expires them.
+# The hot half of the purgatory: operations in 512 shards of watch lists (Kafka:
+# DelayedOperationPurgatory; the shards are in watch_shard.pxd), and the timer that expires them.
 #
 # An operation is watched and its timer started under its lock (D2 of delayed.pxd), so either its
 # completion finds all watches and the timer, or the watcher finds it completed.  `shutdown`

@@ -43,8 +43,9 @@ class WatchLists(OperationHome):
         """Complete `operation` now, or watch it under `keys` until it is, or expires.
 
         True if this call completed it.  `try_complete` is called once, and once more when it
-        is watched, so that no change in between is missed (Kafka: P.3); all under the
-        operation's lock.  What it raises arrives here, and then this call watched nothing.
+        is watched, so that no change in between is missed (Kafka: DelayedOperationPurgatory); all
+        under the operation's lock.  What it raises arrives here, and then this call watched
+        nothing.
         """
 
     def check_and_complete(self, key: Hashable) -> int:
@@ -52,19 +53,19 @@ class WatchLists(OperationHome):
 
         What an operation raises is reported and counted, and keeps no other from its turn.  A
         DeadlockError (in debug mode) is the caller's, and is raised when all had theirs.  Call it
-        without any lock that a completion may want (Kafka: P.13).
+        without any lock that a completion may want.
         """
 
     def cancel_for_key(self, key: Hashable) -> list[Any]:
         """Stop watching `key`: its operations, their timers cancelled, none completed.
 
-        One that is watched under another key too can still complete there (Kafka: P.8).
+        One that is watched under another key too can still complete there.
         """
 
     def watched(self) -> int:
         """How many watches there are: an operation counts once for each of its keys.
 
-        Completed operations leave at once, where Kafka's stay until a check (P.7).
+        Completed operations leave at once, where Kafka's stay until a check.
         """
 
     def num_delayed(self) -> int:

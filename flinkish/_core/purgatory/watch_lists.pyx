@@ -36,8 +36,9 @@ cdef class WatchLists(OperationHome):
         """Complete `operation` now, or watch it under `keys` until it is, or expires.
 
         True if this call completed it.  `try_complete` is called once, and once more when it
-        is watched, so that no change in between is missed (Kafka: P.3); all under the
-        operation's lock.  What it raises arrives here, and then this call watched nothing.
+        is watched, so that no change in between is missed (Kafka: DelayedOperationPurgatory); all
+        under the operation's lock.  What it raises arrives here, and then this call watched
+        nothing.
         """
         cdef int got
         if type(keys) is not tuple or not keys:
@@ -127,7 +128,8 @@ cdef class WatchLists(OperationHome):
         """Try every operation that is watched under `key`; how many this call completed.
 
         What an operation raises is reported and counted, and keeps no other from its turn.  A
-        DeadlockError (in debug mode) is the caller's, and is raised when all had theirs.  Call it without any lock that a completion may want (Kafka: P.13).
+        DeadlockError (in debug mode) is the caller's, and is raised when all had theirs.  Call it
+        without any lock that a completion may want.
         """
         cdef Py_hash_t hashed = hash(key)
         cdef DelayedOperation operation
@@ -147,7 +149,7 @@ cdef class WatchLists(OperationHome):
     def cancel_for_key(self, key):
         """Stop watching `key`: its operations, their timers cancelled, none completed.
 
-        One that is watched under another key too can still complete there (Kafka: P.8).
+        One that is watched under another key too can still complete there.
         """
         cdef Py_hash_t hashed = hash(key)
         cdef DelayedOperation operation
@@ -160,7 +162,7 @@ cdef class WatchLists(OperationHome):
     def watched(self):
         """How many watches there are: an operation counts once for each of its keys.
 
-        Completed operations leave at once, where Kafka's stay until a check (P.7).
+        Completed operations leave at once, where Kafka's stay until a check.
         """
         cdef Shard shard
         cdef Py_ssize_t count = 0

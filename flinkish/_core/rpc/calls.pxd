@@ -4,8 +4,9 @@
 # functions that turn its arguments and results into bytes.  A Port is where a gateway sends to; the
 # local one puts calls into the inbox of an endpoint of this process.
 #
-# A local call passes references (Flink: E.18): a LocalCall holds the tuple of arguments and the
-# future of the asker.  With `serialize` both sides go through bytes as if they were remote.
+# A local call passes references (Flink: PekkoInvocationHandler): a LocalCall holds the tuple of
+# arguments and the future of the asker.  With `serialize` both sides go through bytes as if they
+# were remote.
 #
 # The blocking ask of a method `-> T` wakes the endpoint only when it is about to sleep itself, and
 # is refused where it cannot end: in the turn of the very endpoint that would answer, or of one that
@@ -87,5 +88,5 @@ cdef class LocalCall(Call):
     cdef RpcFuture future         # None for a tell
 
 
-# Arguments as a message; what cannot travel raises in the caller (Flink: E.19).
+# Arguments as a message; what cannot travel raises in the caller (Flink: PekkoInvocationHandler).
 cdef object encode(Procedure procedure, tuple arguments, str address)

@@ -119,7 +119,10 @@ cdef class Call(Letter):
         return 0
 
     cdef int _raised(self, Inbox inbox, object error) except -1:
-        """A call failed; whatever its error is, the endpoint goes on (Flink: E.15, E.16)."""
+        """A call failed; whatever its error is, the endpoint goes on.
+
+        As in Flink's PekkoInvocationHandler.
+        """
         try:
             if self._is_tell():
                 words().tell_failed(inbox, self.procedure.name, error)
@@ -289,7 +292,7 @@ cdef class Port:
         return self._ask(procedure, arguments, self._millis(timeout), True)
 
     def call(self, Procedure procedure not None, tuple arguments not None, timeout=None):
-        """Send and wait for the answer (Flink: E.15)."""
+        """Send and wait for the answer (Flink: PekkoInvocationHandler)."""
         cdef AskFuture future
         cdef Inbox mine = current_inbox()
         if mine is not None and self.is_own(mine):

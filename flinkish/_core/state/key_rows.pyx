@@ -20,7 +20,7 @@ cdef uint32_t find(StateTable table, object key) except? 0xFFFFFFFE:
 
 def use_key(StateTable table not None, key):
     """Make `key` the current key if the table knows it; False, and no key is current, if not."""
-    table.current = find(table, key)
+    table.use_row(find(table, key))
     return table.current != NO_ROW
 
 

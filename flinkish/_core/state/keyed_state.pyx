@@ -57,6 +57,12 @@ cdef class StateHandle:
         self.of_key = of_key
         self.check = check
 
+    def __reduce__(self):
+        raise self.table.illegal_state(
+            f"the state {self.name!r} was to be pickled, or copied, and it is of its operator's task"
+            " alone: send its value"
+        )
+
     def clear(self):
         """Remove the current key's value."""
         segment_raise(table_clear(&self.table.table, self.row(), self.cell))
@@ -67,8 +73,9 @@ cdef class StateHandle:
 
     cdef uint32_t row(self) except? 0xFFFFFFFF:
         cdef uint32_t row = NO_ROW
-        if self.table.current == NO_ROW:
+        if self.table.current == NO_ROW or self.table.is_elsewhere():
             self.table.check_alone()
+            self.table.check_place(f"the state {self.name!r}")
             raise self.table.illegal_state(
                 f"the state {self.name!r} was used without a current key; it may be used in "
                 "process_element and on_timer of a keyed function, not in open, close or outside"

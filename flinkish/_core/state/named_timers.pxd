@@ -2,8 +2,8 @@
 #
 # A row of the table is a key, or a key within a namespace: state and timers of windows are in
 # rows of their own.  The `ns` of a timer is the number of its service.  So a timer is known by
-# (timestamp, key, namespace) within its service (Flink: B.1), and each row counts its timers,
-# whatever their service.
+# (timestamp, key, namespace) within its service (Flink: InternalTimerServiceImpl), and each row
+# counts its timers, whatever their service.
 #
 # The current row says whose timers are meant: of its key, whatever its namespace.
 

@@ -38,8 +38,9 @@ cdef class NamedTimers:
         cdef Encoded scope
         cdef Piece piece
         cdef object owner
-        if current == NO_ROW:
+        if current == NO_ROW or self.table.is_elsewhere():
             self.table.check_alone()
+            self.table.check_place("the timer service")
             raise self.table.illegal_state(
                 "timers can only be used with a current key: set the key before them"
             )
@@ -52,7 +53,10 @@ cdef class NamedTimers:
         return found
 
     def add(self, bint event, int64_t timestamp, namespace=None):
-        """Register a timer of the current key; False when it was there (Flink: B.1)."""
+        """Register a timer of the current key; False when it was there.
+
+        As in Flink's InternalTimerServiceImpl.
+        """
         cdef uint32_t row = self.row(namespace, True)
         cdef Timer head
         cdef int added
@@ -66,7 +70,7 @@ cdef class NamedTimers:
         return added == 1
 
     def remove(self, bint event, int64_t timestamp, namespace=None):
-        """Delete a timer of the current key; False when it was not there (Flink: B.11)."""
+        """Delete a timer of the current key; False when it was not there."""
         cdef uint32_t row = self.row(namespace, False)
         cdef int removed
         if row == NO_ROW:
@@ -82,7 +86,7 @@ cdef class NamedTimers:
         return len(self.timers(event))
 
     def count_in(self, bint event, namespace):
-        """How many timers of all keys are within one namespace, which may be None (B.10)."""
+        """How many timers of all keys are within one namespace, which may be None."""
         cdef Encoded scope
         cdef Piece piece, key, held
         cdef object owner
@@ -125,7 +129,7 @@ cdef class NamedTimers:
         segment_raise(table_group(&self.table.table, row, self.of(event), &group))
         if not timers_contains(self.of(event), timestamp, row, self.service, group):
             return None
-        self.table.current = row
+        self.table.use_row(row)
         return key_and_namespace(self.table, row)
 
 
@@ -148,7 +152,7 @@ def poll_timer(StateTable table not None, bint event, int64_t until):
     """Take out the earliest timer at or before `until` (ms) and make its key current.
 
     (service, timestamp, key, namespace), or None; equal timestamps in order of registration.
-    The timer is gone before anybody hears of it (Flink: B.7).
+    The timer is gone before anybody hears of it.
     """
     cdef Timer timer
     cdef int polled
@@ -159,5 +163,5 @@ def poll_timer(StateTable table not None, bint event, int64_t until):
         segment_raise(-polled)
     if polled == 0:
         return None
-    table.current = timer.key
+    table.use_row(timer.key)
     return (timer.ns, timer.timestamp, *key_and_namespace(table, timer.key))

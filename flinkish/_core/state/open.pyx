@@ -1,9 +1,10 @@
 """Make, map and release tables; described in ``state/open.pxd``."""
 
 from cpython.bytes cimport PyBytes_AS_STRING
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from flinkish._core.memory.futex cimport fork_generation, fork_watch
 from flinkish._core.memory.segment cimport (
     Segment, SetHeader, SlabHeader, mix64, segment_init, segment_map, segment_raise,
     segment_release, segment_reserve, slab_init, slab_valid,
@@ -12,9 +13,20 @@ from flinkish._core.timers.timers cimport (
     Timers, TimersHeader, timers_attach, timers_init, timers_release,
 )
 
+segment_raise(fork_watch())
+
+cdef int MOST_KEY_GROUPS = 1 << 15  # Flink's largest parallelism
+cdef int64_t LOWEST = <int64_t>(<uint64_t>1 << 63)
 cdef uint64_t MAGIC = 0x454C424154534B46  # "FKSTABLE"
 cdef enum:
     OWN_SEGMENTS = 6    # header to map_index; the others are the timers'
+
+# What a mapped table consists of: a file each, in the order in which `map` takes them.
+FILES = (
+    "header", "rows", "index", "slab", "entries", "map_index",
+    "event_nodes", "event_slots", "event_set",
+    "processing_nodes", "processing_slots", "processing_set",
+)
 
 
 cdef void table_init(Table* table) noexcept nogil:

@@ -13,6 +13,7 @@ def at_row(StateTable table not None, key, uint32_t key_group, namespace, functi
     """
     cdef uint32_t before = table.current
     table.check_key_group(key_group)
+    table.check_place("broadcast state, or the state of another key,")
     table.select(key, namespace, key_group)
     try:
         return function(*args)
@@ -35,7 +36,7 @@ def visit_keys(StateTable table not None, uint32_t cell, function):
             rows.append(row)
     try:
         for row in rows:
-            table.current = row
+            table.use_row(row)
             function(table.key_of(row))
     finally:
         table.clear_current_key()

@@ -16,12 +16,24 @@ cdef class StateTable:
     cdef public long long processing_time   # ms; decides what has outlived its time
     cdef public long long watermark         # ms
     cdef uint32_t current                   # row of the current key, or NO_ROW; held: NO_ROW
+    cdef unsigned long worker               # thread for which a key was made current last, or 0
+    cdef uint32_t generation                # forks before the memory was opened
     cdef unsigned long holder               # thread at work without the GIL, or 0 (`one_thread`)
     cdef uint32_t row_held                  # the current row that `let_go` makes current again
     cdef public object illegal_state        # classes of errors, for the walls to choose:
     cdef public object illegal_argument     #   a moment, a value, a type that will not do
     cdef public object illegal_type
     cdef public object not_serializable     #   a value that cannot be pickled
+
+    # Whether this is another thread than the one for which a key was made current, or a forked
+    # child.
+    cdef bint is_elsewhere(self) noexcept
+
+    # `illegal_state` if so, for `thing`.
+    cdef int check_place(self, str thing) except -1
+
+    # Make a row current, or none, for the thread that runs.
+    cdef void use_row(self, uint32_t row) noexcept
 
     # `illegal_state` when a thread is at work without the GIL, or nothing is open; DamagedTable.
     cdef int check_alone(self) except -1

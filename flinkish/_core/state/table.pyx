@@ -6,7 +6,7 @@ from libc.string cimport memset
 from posix.unistd cimport close
 
 from flinkish._core.memory.segment cimport segment_raise
-from flinkish._core.memory.one_thread cimport in_use, this_thread
+from flinkish._core.memory.one_thread cimport in_a_child, in_use, of_another_thread, this_thread
 from flinkish._core.timers.timers cimport timers_bytes, timers_count, timers_track
 from flinkish._core.values.values cimport (
     TAG_EMPTY, TAG_INT, TAG_STR, Encoded, bytes_of, decode_key, encode_key, encode_scoped,
@@ -20,16 +20,6 @@ include "intern.pyx"
 include "open.pyx"
 include "check.pyx"
 
-cdef int MOST_KEY_GROUPS = 1 << 15  # Flink's largest parallelism
-cdef int64_t LOWEST = <int64_t>(<uint64_t>1 << 63)
-
-# What a mapped table consists of: a file each, in the order in which `map` takes them.
-FILES = (
-    "header", "rows", "index", "slab", "entries", "map_index",
-    "event_nodes", "event_slots", "event_set",
-    "processing_nodes", "processing_slots", "processing_set",
-)
-
 
 cdef class StateTable:
     """Keyed state and timers of a range of key groups.
@@ -42,7 +32,8 @@ cdef class StateTable:
     A mapped table that turns out to be damaged raises DamagedTable, at the next call at the latest.
 
     For one thread at a time, that of its operator.  Another one that comes while it works without
-    the GIL gets an error that names both.  Owns all its memory; `close` gives it back at once.
+    the GIL gets an error that names both; so does one that uses a key that another one made
+    current, and a forked child.  Owns all its memory; `close` gives it back at once.
     """
 
     def __cinit__(self):
@@ -52,10 +43,8 @@ cdef class StateTable:
         self.current = self.row_held = NO_ROW
         self.illegal_state = RuntimeError
         self.illegal_argument = ValueError
-        self.illegal_type = TypeError
-        self.not_serializable = TypeError
-        self.processing_time = LOWEST
-        self.watermark = LOWEST
+        self.illegal_type = self.not_serializable = TypeError
+        self.processing_time = self.watermark = LOWEST
 
     def __init__(self, first_key_group=None, last_key_group=None, *, bint tracking=False):
         if first_key_group is None:
@@ -67,6 +56,7 @@ cdef class StateTable:
                 f"0..{MOST_KEY_GROUPS - 1}, or the table is open already"
             )
         table_open(&self.table, first_key_group, last_key_group)
+        self.generation = fork_generation()
         self.ready = True
         self.track(tracking)
 
@@ -97,6 +87,7 @@ cdef class StateTable:
         try:
             table_map(&self.table, files, key_group, create,
                       NULL if state is None else state_words(state, wanted))
+            self.generation = fork_generation()
             self.ready = True
             segment_raise(table_widen(&self.table, <uint32_t>len(self.cells)))
             self.track(True)
@@ -122,7 +113,6 @@ cdef class StateTable:
         none has a current key.  It costs no more for many keys than for few.
         """
         cdef Table held
-        cdef bint ready = other.ready
         self.check_alone()
         other.check_alone()
         # While neither has changed: there may be no room for the cells.
@@ -131,8 +121,10 @@ cdef class StateTable:
         if self.ready:
             segment_raise(table_widen(&self.table, <uint32_t>len(other.cells)))
         held = other.table
-        other.table, other.ready = self.table, self.ready
-        self.table, self.ready = held, ready
+        other.table = self.table
+        self.table = held
+        other.ready, self.ready = self.ready, other.ready
+        other.generation, self.generation = self.generation, other.generation
         self.current = other.current = NO_ROW
 
     @property
@@ -160,14 +152,30 @@ cdef class StateTable:
     def __dealloc__(self):
         table_release(&self.table)
 
+    cdef bint is_elsewhere(self) noexcept:
+        return self.generation != fork_generation() or 0 != self.worker != this_thread()
+
+    cdef int check_place(self, str thing) except -1:
+        if self.ready and self.is_elsewhere():
+            raise self.illegal_state(
+                in_a_child(thing) if self.generation != fork_generation()
+                else of_another_thread(thing, self.worker))
+        return 0
+
+    cdef void use_row(self, uint32_t row) noexcept:
+        self.worker = this_thread()
+        self.current = row
+
     cdef int check_alone(self) except -1:
         if self.holder:
             raise self.illegal_state(in_use("a table of state", self.holder))
         return 0
 
     cdef int check_open(self) except -1:
-        if self.holder or not self.ready or table_damaged(&self.table):
+        if self.holder or not self.ready or self.generation != fork_generation() \
+                or table_damaged(&self.table):
             self.check_alone()
+            self.check_place("a table of state")
             if self.ready:
                 segment_raise(EBADMSG)
             raise self.illegal_state("this table is closed; open it with `map`, or make a new one")
@@ -176,8 +184,7 @@ cdef class StateTable:
     cdef int hold(self) except -1:
         self.check_open()
         self.holder = this_thread()
-        self.row_held = self.current
-        self.current = NO_ROW
+        self.row_held, self.current = self.current, NO_ROW
 
     cdef void let_go(self) noexcept:
         self.current = self.row_held
@@ -224,6 +231,7 @@ cdef class StateTable:
         """Make `key` the key whose state and timers are used; its row is made when needed."""
         self.check_key_group(key_group)
         self.select(key, namespace, key_group)
+        self.worker = this_thread()
 
     def clear_current_key(self):
         """No key is current afterwards."""
@@ -285,10 +293,10 @@ cdef class StateTable:
         """ValueError unless `count` keys come with as many rows and, if need be, key groups."""
         if rows.shape[0] != count:
             raise ValueError(f"{count} keys need as many rows, not {rows.shape[0]}")
-        if key_groups is not None:
-            if key_groups.shape[0] != count:
-                raise ValueError(f"{count} keys came with {key_groups.shape[0]} key groups")
-        elif header_of(&self.table).first_key_group != header_of(&self.table).last_key_group:
+        if key_groups is not None and key_groups.shape[0] != count:
+            raise ValueError(f"{count} keys came with {key_groups.shape[0]} key groups")
+        if key_groups is None \
+                and header_of(&self.table).first_key_group != header_of(&self.table).last_key_group:
             raise ValueError("keys need their key groups: this table has more than one")
 
     def intern_ints(self, const int64_t[::1] keys not None, const int32_t[::1] key_groups,

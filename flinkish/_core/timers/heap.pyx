@@ -40,8 +40,8 @@ cdef class TimerHeap:
 
     A timer is (timestamp, key, namespace) in a key group; timestamps are int64 milliseconds,
     keys and namespaces are ids below 2**32.  A second timer of the same identity is not added
-    (Flink: B.1, B.23).  The earliest timer comes first; timers of equal timestamps come in
-    the order in which they were added.
+    (Flink: InternalTimerServiceImpl, HeapPriorityQueueSet).  The earliest timer comes first; timers
+    of equal timestamps come in the order in which they were added.
 
     Key groups outside the range are a ``ValueError``, ids and timestamps outside theirs an
     ``OverflowError``, values and arrays of other types a ``TypeError``; after any of these the
@@ -122,7 +122,7 @@ cdef class TimerHeap:
         return status == 1
 
     def remove(self, timestamp, key, namespace=0, key_group=0):
-        """Remove exactly this timer; False when it was not there (Flink: B.11)."""
+        """Remove exactly this timer; False when it was not there."""
         cdef Timer timer
         cdef int status
         self._parse(&timer, timestamp, key, namespace, key_group)

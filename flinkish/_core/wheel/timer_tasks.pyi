@@ -12,7 +12,7 @@ class TimerTask:
     """Something to run after a delay; subclasses override `run`.
 
     `delay_ms` is an int that fits 64 bits; anything else goes through `_read_delay`, which the
-    wall provides.  Zero or less is due at once (Kafka: K.2).
+    wall provides.  Zero or less is due at once (Kafka: SystemTimer).
     """
 
     def __init__(self, delay_ms: object) -> None: ...
@@ -21,13 +21,14 @@ class TimerTask:
         """The delay that it was made with, in ms."""
 
     def cancel(self) -> bool:
-        """Keep it from running: True if this call did, and then it never runs (Kafka: K.15).
+        """Keep it from running: True if this call did, and then it never runs.
 
-        False when it is not pending: not added yet, running or run, or cancelled before.
+        As in Kafka's TimerTaskList.  False when it is not pending: not added yet, running or run,
+        or cancelled before.
         """
 
     def is_cancelled(self) -> bool:
-        """Whether `cancel` won, and it was not added again since (Kafka: K.14)."""
+        """Whether `cancel` won, and it was not added again since."""
 
     @property
     def _state(self) -> int: ...
@@ -70,10 +71,10 @@ class TaskTimer:
         """How many of the added tasks were cancelled."""
 
     def add(self, task: TimerTask) -> None:
-        """Run `task` after its delay; adding a pending one again moves it (Kafka: K.13).
+        """Run `task` after its delay; adding a pending one again moves it (Kafka: TimerTaskList).
 
         One whose delay is not positive goes to the executor at once and is not counted in
-        `size` (Kafka: K.2).  RejectedExecutionError after `close` (Kafka: K.7).
+        `size` (Kafka: SystemTimer).  RejectedExecutionError after `close`.
         """
 
     def size(self) -> int:

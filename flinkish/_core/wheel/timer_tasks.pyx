@@ -21,7 +21,7 @@ cdef class TimerTask:
     """TimerTask(delay_ms)\n--\n\nSomething to run after a delay; subclasses override `run`.
 
     `delay_ms` is an int that fits 64 bits; anything else goes through `_read_delay`, which the
-    wall provides.  Zero or less is due at once (Kafka: K.2).
+    wall provides.  Zero or less is due at once (Kafka: SystemTimer).
     """
 
     def __cinit__(self):
@@ -98,14 +98,15 @@ cdef class TimerTask:
         return 0
 
     def cancel(self):
-        """Keep it from running: True if this call did, and then it never runs (Kafka: K.15).
+        """Keep it from running: True if this call did, and then it never runs.
 
-        False when it is not pending: not added yet, running or run, or cancelled before.
+        As in Kafka's TimerTaskList.  False when it is not pending: not added yet, running or run,
+        or cancelled before.
         """
         return self._cancel()
 
     def is_cancelled(self):
-        """Whether `cancel` won, and it was not added again since (Kafka: K.14)."""
+        """Whether `cancel` won, and it was not added again since."""
         return self._read_state() == CANCELLED
 
     @property
@@ -179,7 +180,8 @@ cdef class TaskTimer:
 
     cdef int64_t _now(self, bint up) except? -1:
         cdef int64_t nanos = self.clock()
-        # Rounded up for the start of a delay and down for its end: never early (Kafka: K.11).
+        # Rounded up for the start of a delay and down for its end: never early (Kafka:
+        # TimingWheel).
         return (nanos + NANOS - 1) // NANOS if up else nanos // NANOS
 
     cdef int _add(self, TimerTask task) except -1:
@@ -189,7 +191,7 @@ cdef class TaskTimer:
         if task.delay_ms == UNSET:
             self._unset(task)
         now = self._now(task.delay_ms > 0)
-        if task.delay_ms > 0:  # an overflow saturates, and so is never early (Kafka: K.5)
+        if task.delay_ms > 0:  # an overflow saturates, and so is never early (Kafka: SystemTimer)
             return self._place(task, now + task.delay_ms if task.delay_ms <= NEVER - now else NEVER)
         task._arm(self, now)
         if not self._hand_over(DueTasks([task], now)):
@@ -219,10 +221,10 @@ cdef class TaskTimer:
         return 0
 
     def add(self, TimerTask task not None):
-        """Run `task` after its delay; adding a pending one again moves it (Kafka: K.13).
+        """Run `task` after its delay; adding a pending one again moves it (Kafka: TimerTaskList).
 
         One whose delay is not positive goes to the executor at once and is not counted in
-        `size` (Kafka: K.2).  RejectedExecutionError after `close` (Kafka: K.7).
+        `size` (Kafka: SystemTimer).  RejectedExecutionError after `close`.
         """
         self._add(task)
 

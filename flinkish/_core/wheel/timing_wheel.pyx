@@ -47,19 +47,20 @@ cdef class TimingWheel:
     are made as timers need them, so every int64 expiration has a place.  Times are int
     milliseconds on any clock: the wheel reads none, ``advance`` tells it.
 
-    Ordering: by tick, and within a tick in the order in which they were added (Kafka: K.12, not
-    always there).  A timer that is due when it is added comes out of the next ``advance``, as of
-    the clock at which it was added.
+    Ordering: by tick, and within a tick in the order in which they were added (Kafka: TimingWheel,
+    not always there).  A timer that is due when it is added comes out of the next ``advance``, as
+    of the clock at which it was added.
 
     A payload is any object; an int of 64 bits is kept as a number, so an equal int comes back.
-    An ``expiration`` beyond int64 is taken for the nearest int64 (Kafka would fire at once: K.5).
-    The handle of a timer that came out or was cancelled is refused.
+    An ``expiration`` beyond int64 is taken for the nearest int64 (Kafka would fire at once:
+    SystemTimer). The handle of a timer that came out or was cancelled is refused.
 
     After an error (``OverflowError``: a clock outside of int64) the wheel is as it was.
 
     Threading: safe from several threads; either ``cancel`` is True or the timer comes out, never
-    both (K.15).  The batch methods release the GIL while they hold numbers.  The wheel calls
-    nothing: ``advance`` returns the payloads, so what is done with them may use the wheel freely.
+    both (Kafka: TimerTaskList).  The batch methods release the GIL while they hold numbers.  The
+    wheel calls nothing: ``advance`` returns the payloads, so what is done with them may use the
+    wheel freely.
 
     Complexity: O(1) to add and to cancel.  ``advance`` costs what comes out, and once for each
     level that a timer comes down; empty buckets cost nothing, however far the clock jumps.
@@ -149,7 +150,7 @@ cdef class TimingWheel:
         return self.put(read_expiration(expiration), payload)
 
     def cancel(self, handle):
-        """Take a timer out; False if it came out or was cancelled before (Kafka: K.15)."""
+        """Take a timer out; False if it came out or was cancelled before."""
         return self.drop(read_int64(handle, "handle"))
 
     def advance(self, now, limit=None):

@@ -1,7 +1,7 @@
 # A hierarchical timing wheel as a C struct: what `timing_wheel.pyx` puts a Python face on.
 #
 # Time is counted in ticks since `start`.  A timer comes out at tick ceil((expiration - start) /
-# tick_ms), at the clock if that is past: never early and at most a tick late (Kafka: K.11).
+# tick_ms), at the clock if that is past: never early and at most a tick late (Kafka: TimingWheel).
 #
 # Buckets.  Level 0 has one bucket for each tick, level n one for each `span[n]` = size**n ticks.
 # All levels count from tick 0, so the level of a timer is the highest digit, in base `size`, in
@@ -11,7 +11,8 @@
 #   buckets lie in order of time: the first bucket of the lowest level in use is the next one.
 # - Timers of one tick always sit in one bucket, in the order in which they were added: the clock
 #   enters a bucket of a level above and hands its timers down, in order, before anything can be
-#   added to the buckets below (Kafka: K.12; theirs are aligned to the clock and lose the order).
+#   added to the buckets below (Kafka: TimingWheel; theirs are aligned to the clock and lose the
+#   order).
 # - Buckets before the clock are empty, and that of its own digit is, but on level 0: there it
 #   holds what was due when it was added.
 #
@@ -101,6 +102,6 @@ cdef size_t wheel_cancel_many(Wheel* wheel, const int64_t* handles, size_t count
 # Give back the memory of an empty wheel, unless it is little; whether it did.
 cdef bint wheel_trim(Wheel* wheel) noexcept nogil
 
-# `now` plus a delay of any size: within int64 (Kafka overflows and fires at once: K.5).
+# `now` plus a delay of any size: within int64 (Kafka overflows and fires at once: SystemTimer).
 cdef inline int64_t wheel_deadline(int64_t now, int64_t delay) noexcept nogil:
     return INT64_MAX if delay > 0 and now > INT64_MAX - delay else now + max(delay, 0)

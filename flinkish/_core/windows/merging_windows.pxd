@@ -1,7 +1,7 @@
 # The windows of one key that merge: which there are, and where the contents of each are.
 #
 # A window that has grown keeps its contents where they were: in its state window, the first of
-# those that were merged into it (Flink: C.13, C.15).  Nothing is moved when a session grows.
+# those that were merged into it (Flink: MergingWindowSet).  Nothing is moved when a session grows.
 #
 # Invariants: windows differ; state windows differ; of windows of time that the floor merges
 # itself no two overlap or touch, since adding one merges it with all that it overlaps or touches.

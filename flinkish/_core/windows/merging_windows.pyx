@@ -35,7 +35,7 @@ cdef class MergingWindowSet:
         return 0
 
     def add_window(self, window, merge_function=None):
-        """Add a window; the one that it is part of now (Flink: C.15).
+        """Add a window; the one that it is part of now (Flink: MergingWindowSet).
 
         For each group of windows that became one `merge_function(result, merged, state_window,
         merged_state_windows)` is called; the new window is in no list.

@@ -17,6 +17,7 @@ cdef TimeWindow time_window(int64_t start, int64_t end)
 # bits.  `size` > 0.
 cdef int64_t window_start(int64_t timestamp, int64_t offset, int64_t size) noexcept nogil
 
-# The sum, or the largest number of 64 bits when it would be beyond (Flink: C.5).  `more` >= 0.
+# The sum, or the largest number of 64 bits when it would be beyond (Flink: WindowOperator).  `more`
+# >= 0.
 cdef inline int64_t later(int64_t timestamp, int64_t more) noexcept nogil:
     return timestamp + more if timestamp <= INT64_MAX - more else INT64_MAX

@@ -32,7 +32,7 @@ class MergingWindowSet:
 
 @disjoint_base
 class TimeWindow:
-    """The time from `start` to before `end`, in ms since the epoch (Flink: C.28)."""
+    """The time from `start` to before `end`, in ms since the epoch (Flink: TimeWindow)."""
 
     @property
     def start(self) -> int:
@@ -47,20 +47,20 @@ class TimeWindow:
         """The last millisecond of the window: `end` - 1."""
 
     def intersects(self, other: TimeWindow) -> bool:
-        """Whether the windows overlap, or touch (Flink: C.28)."""
+        """Whether the windows overlap, or touch."""
 
     def cover(self, other: TimeWindow) -> TimeWindow:
         """The smallest window that holds both."""
 
     @staticmethod
     def get_window_start_with_offset(timestamp: int, offset: int, window_size: int) -> int:
-        """Start (ms) of the window of `window_size` that holds `timestamp` (Flink: C.26)."""
+        """Start (ms) of the window of `window_size` that holds `timestamp`."""
 
     @staticmethod
     def merge_windows(windows: Iterable[TimeWindow], callback: Any) -> None:
         """Merge windows that overlap or touch; `callback.merge(merged, result)` for each group.
 
-        Groups of one window are left alone (Flink: C.28).
+        Groups of one window are left alone.
         """
 
     def __eq__(self, other: object, /) -> bool: ...

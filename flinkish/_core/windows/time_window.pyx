@@ -27,7 +27,7 @@ cdef int64_t window_start(int64_t timestamp, int64_t offset, int64_t size) noexc
 
 
 cdef class TimeWindow:
-    """TimeWindow(start, end)\n--\n\nThe time from `start` to before `end`, in ms since the epoch (Flink: C.28)."""
+    """TimeWindow(start, end)\n--\n\nThe time from `start` to before `end`, in ms since the epoch (Flink: TimeWindow)."""
 
     def __init__(self, int64_t start, int64_t end):
         self.start = start
@@ -38,7 +38,7 @@ cdef class TimeWindow:
         return self.end - 1 if self.end != LOWEST else LOWEST
 
     def intersects(self, TimeWindow other not None):
-        """Whether the windows overlap, or touch (Flink: C.28)."""
+        """Whether the windows overlap, or touch."""
         return self.start <= other.end and self.end >= other.start
 
     def cover(self, TimeWindow other not None):
@@ -47,14 +47,14 @@ cdef class TimeWindow:
 
     @staticmethod
     def get_window_start_with_offset(timestamp, offset, window_size):
-        """Start (ms) of the window of `window_size` that holds `timestamp` (Flink: C.26)."""
+        """Start (ms) of the window of `window_size` that holds `timestamp`."""
         return timestamp - (timestamp - offset) % window_size
 
     @staticmethod
     def merge_windows(windows, callback):
         """Merge windows that overlap or touch; `callback.merge(merged, result)` for each group.
 
-        Groups of one window are left alone (Flink: C.28).
+        Groups of one window are left alone.
         """
         cdef list ordered = sorted(windows, key=begin_of)
         cdef list group = []

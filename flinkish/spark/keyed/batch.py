@@ -1,7 +1,8 @@
 """Keyed operators on batch DataFrames: key after key, each in timestamp order.
 
-As in Flink's batch mode (B.28) the watermark is the lowest while rows of a key are handled;
-after its last row it is the highest, every timer of the key fires, and its state is forgotten.
+As in Flink's batch mode (BatchExecutionInternalTimeService) the watermark is the lowest while rows
+of a key are handled; after its last row it is the highest, every timer of the key fires, and its
+state is forgotten.
 Timers that are registered then, by those that fire, are ignored with a warning.
 """
 

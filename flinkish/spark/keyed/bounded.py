@@ -2,8 +2,8 @@
 
 The rows of a partition are of one key group, so they come in order of arrival.  While they are
 handled the watermark is the lowest; after the last one it is the highest, as at the end of any
-bounded source of Flink's (A.24), and all timers on event time fire.  Timers on processing time
-fire if they are due by then; Flink, too, drops the others when its sources have ended.
+bounded source of Flink's, and all timers on event time fire.  Timers on processing time fire if
+they are due by then; Flink, too, drops the others when its sources have ended.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ cdef class WindowContents:
 
     # Add an element; `time` is its event time in ms, the lowest without one.
     cdef int add(self, uint32_t row, object value, int64_t time) except -1
-    # What the window function gets: a list, or None when there is nothing (Flink: C.2).
+    # What the window function gets: a list, or None when there is nothing (Flink: WindowOperator).
     cdef object get(self, uint32_t row)
     cdef int clear(self, uint32_t row) except -1
     # Move the contents of other rows (a list of ints) into those of a row.

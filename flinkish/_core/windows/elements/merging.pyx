@@ -132,7 +132,7 @@ cdef class MergingWindowedProcess(WindowedProcess):
 
     cdef int merge(self, uint32_t key, object result, list merged, object state,
                    list others) except -1:
-        """Have a window take the place of others (Flink: C.13, C.14)."""
+        """Have a window take the place of others (Flink: MergingWindowSet)."""
         cdef int64_t last = self.last_of(result), end
         cdef list rows = []
         cdef uint32_t row = NO_ROW
@@ -177,7 +177,7 @@ cdef class MergingWindowedProcess(WindowedProcess):
         self.load(key)
         place = self.merging.find(self.window_object())
         if place < 0:
-            return 0  # of a window that was merged away (Flink: C.11)
+            return 0  # of a window that was merged away (Flink: WindowOperator)
         self.at.contents = self.contents_of(key, self.merging.states[place])
         self.conclude(self.on_time(timer.timestamp, event))
         if event == self.event and timer.timestamp == self.cleanup_time():

@@ -4,8 +4,8 @@
 # per-window state of the function, and timers are of that row.  While trigger or function run,
 # that row is current.
 #
-# For each window of an element (Flink: C.2): add it to the contents, ask the trigger, give
-# what fires, clear what is purged, register the timer that cleans the window up.  Windows of
+# For each window of an element (Flink: WindowOperator): add it to the contents, ask the trigger,
+# give what fires, clear what is purged, register the timer that cleans the window up.  Windows of
 # time of the built-in assigners are two numbers here, and the two default triggers are played
 # without a call of Python; all others are called.
 

@@ -140,11 +140,11 @@ cdef class WindowedProcess(KeyedProcess):
         return window.max_timestamp()
 
     cdef int64_t cleanup_time(self) noexcept:
-        """When the window is cleaned up; never for the highest number (Flink: C.5)."""
+        """When the window is cleaned up; never for the highest number (Flink: WindowOperator)."""
         return later(self.at.last, self.lateness) if self.event else self.at.last
 
     cdef bint is_late(self, int64_t last) noexcept:
-        """Whether a window that ends then is gone already (Flink: C.6)."""
+        """Whether a window that ends then is gone already."""
         return self.event and later(last, self.lateness) <= self.table.watermark
 
     # --- elements
@@ -166,7 +166,7 @@ cdef class WindowedProcess(KeyedProcess):
                     accepted = True
                 self.table.current = key
         if not accepted and timed and self.is_late(timestamp):
-            # Of no window, and late: Flink C.7.
+            # Of no window, and late: Flink's WindowOperator.
             self.unplaced += 1
             if self.late_tag is None:
                 self.dropped += 1
@@ -194,7 +194,7 @@ cdef class WindowedProcess(KeyedProcess):
             return accepted
         start = window_start(moment, self.offset, self.slide)
         limit = moment - self.size if moment >= LOWEST + self.size else LOWEST
-        # From the latest start downward (Flink: C.27).
+        # From the latest start downward (Flink: SlidingEventTimeWindows).
         while start > limit:
             if self.insert(key, start, later(start, self.size), value, time):
                 accepted = True
@@ -220,7 +220,7 @@ cdef class WindowedProcess(KeyedProcess):
         return True
 
     cdef int accept(self, object value, int64_t time) except -1:
-        """Take an element into the window at work (Flink: C.2)."""
+        """Take an element into the window at work."""
         cdef int64_t end
         self.contents.add(self.at.contents, value, time)
         self.conclude(self.on_element(value, time))
@@ -286,7 +286,7 @@ cdef class WindowedProcess(KeyedProcess):
         return 0
 
     cdef int clear_all(self) except -1:
-        """Forget the window at work (Flink: C.8)."""
+        """Forget the window at work."""
         self.contents.clear(self.at.contents)
         self.table.current = self.at.row
         self.clear_trigger()
@@ -298,7 +298,7 @@ cdef class WindowedProcess(KeyedProcess):
     # --- output
 
     cdef int conclude(self, int verdict) except -1:
-        """Do what the trigger says about the window at work (Flink: C.2, C.3)."""
+        """Do what the trigger says about the window at work."""
         if verdict & FIRE:
             self.emit()
         if verdict & PURGE:
@@ -315,7 +315,10 @@ cdef class WindowedProcess(KeyedProcess):
         return 0
 
     cdef int emit_evicted(self) except -1:
-        """Give what the evictor leaves, and keep what it leaves after that (Flink: C.25)."""
+        """Give what the evictor leaves, and keep what it leaves after that.
+
+        As in Flink's EvictingWindowOperator.
+        """
         cdef ElementContents contents = self.contents
         cdef list times = []
         cdef list values = contents.elements(self.at.contents, times)
@@ -332,7 +335,7 @@ cdef class WindowedProcess(KeyedProcess):
         return 0
 
     cdef int speak(self, object elements) except -1:
-        """Give the window's elements to its function; the output has its last time (C.4)."""
+        """Give the window's elements to its function; the output has its last time."""
         cdef object last = self.at.last
         cdef object window
         cdef Piece key, scope

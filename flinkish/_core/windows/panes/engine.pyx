@@ -249,7 +249,7 @@ cdef class PaneWindows(WindowEngine):
                 if panes[i] >= ahead and not gaps:
                     continue
                 if gaps and panes[i] & 1:
-                    # In no window; late by its own time only (Flink: C.7).
+                    # In no window; late by its own time only (Flink: WindowOperator).
                     skip[i] = 1
                     if cleanup_time(shape, times[at] + 1) <= self.panes.watermark:
                         status = ids_push(&self.panes.fired.late, <uint32_t>at)

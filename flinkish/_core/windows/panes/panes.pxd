@@ -62,8 +62,8 @@ cdef int pane_merge(Panes* panes, uint32_t row, int64_t pane, const char* record
 cdef int panes_merge_groups(Panes* panes, Groups* groups) noexcept nogil
 
 # Take one row of the columns into a pane some of whose windows have been due: each of those that
-# is not forgotten fires: sliding ones from the last to begin to the first (Flink: C.2, C.18, C.27),
-# cumulative ones from the shortest to the longest.
+# is not forgotten fires: sliding ones from the last to begin to the first (Flink: WindowOperator,
+# EventTimeTrigger, SlidingEventTimeWindows), cumulative ones from the shortest to the longest.
 cdef int pane_add_late(Panes* panes, uint32_t row, int64_t pane, const WordColumn* columns,
                        int64_t at, uint64_t arrival) noexcept nogil
 

@@ -3,8 +3,8 @@
 #   key row ──cell──▶ chain of sessions, each [begin, end) and a record
 #
 # An element at t is a session [t, t + gap) until it meets others: sessions that overlap or touch
-# are one (Flink: C.28).  The sessions of a key never touch, and all are kept in one chain, which
-# is looked through for each element: a key has few that are not forgotten.
+# are one (Flink: TimeWindow).  The sessions of a key never touch, and all are kept in one chain,
+# which is looked through for each element: a key has few that are not forgotten.
 #
 # Timers, by service: FIRE at the last millisecond of a session, CLEANUP at the end of its
 # lateness.  A session grows with nearly every element and its timers stay where they are;

@@ -74,7 +74,7 @@ cdef inline int64_t window_begin(const Shape* shape, int64_t end) noexcept nogil
         return floor_div(end - 1 - shape.offset, shape.cycle) * shape.cycle + shape.offset
     return end - shape.size
 
-# When a window is forgotten (Flink: C.5); INT64_MAX: never.
+# When a window is forgotten (Flink: WindowOperator); INT64_MAX: never.
 cdef inline int64_t cleanup_time(const Shape* shape, int64_t end) noexcept nogil:
     return later(end - 1, shape.lateness)
 

@@ -105,11 +105,12 @@ def _by_schema(planner: Planner, table: Table, schema: Schema) -> Table:
             f"the schema has columns that the elements have not: {', '.join(missing)}; these have "
             f"{', '.join(names)}, and alias(...) of a table names columns by place"
         )
-    columns = [
-        f"CAST({in_backticks(name)} AS {one.kind.to_ddl()}) AS {in_backticks(name)}"
-        for name, one in schema.columns
-    ] or ["*"]
-    columns += [f"{expression} AS {in_backticks(name)}" for name, expression in schema.computed]
+    values = {
+        name: f"CAST({in_backticks(name)} AS {one.kind.to_ddl()})" for name, one in schema.columns
+    }
+    values.update(schema.computed)
+    columns = [] if schema.columns else ["*"]
+    columns += [f"{values[name]} AS {in_backticks(name)}" for name in schema.order]
     text = f"SELECT {', '.join(columns)} FROM flinkish_rows"
     made = planner.query(text, {"flinkish_rows": table})
     there = made._kind.get_field_names()

@@ -39,13 +39,15 @@ class Schema:
     """The columns of a table that is to be; `new_builder` begins one.
 
     ``columns`` are those that rows have, ``computed`` those that are expressions of Spark's SQL of
-    them, by name; ``times`` are the columns of event time, each with how far its watermark trails
+    them, by name; ``order`` has the names of both as they were declared.  ``times`` are the columns
+    of event time, each with how far its watermark trails
     the highest value (ms).
     """
 
     columns: tuple[tuple[str, DataType], ...] = ()
     computed: tuple[tuple[str, str], ...] = ()
     times: tuple[tuple[str, int], ...] = ()
+    order: tuple[str, ...] = ()
 
     @staticmethod
     def new_builder() -> Schema.Builder:
@@ -75,12 +77,14 @@ class Schema:
         _columns: list[tuple[str, DataType]] = field(default_factory=list)
         _computed: list[tuple[str, str]] = field(default_factory=list)
         _times: list[tuple[str, int]] = field(default_factory=list)
+        _order: list[str] = field(default_factory=list)
 
         def from_schema(self, unresolved_schema: Schema) -> Schema.Builder:
             """Add the columns of another schema."""
             self._columns += unresolved_schema.columns
             self._computed += unresolved_schema.computed
             self._times += unresolved_schema.times
+            self._order += unresolved_schema.order
             return self
 
         def from_row_data_type(self, data_type: DataType) -> Schema.Builder:
@@ -155,12 +159,18 @@ class Schema:
 
         def build(self) -> Schema:
             """Make the schema."""
-            return Schema(tuple(self._columns), tuple(self._computed), tuple(self._times))
+            return Schema(
+                columns=tuple(self._columns),
+                computed=tuple(self._computed),
+                times=tuple(self._times),
+                order=tuple(self._order),
+            )
 
         def _new(self, name: str) -> None:
             taken = {one.lower() for one, _ in (*self._columns, *self._computed)}
             if name.lower() in taken:
                 raise IllegalArgumentError(f"the schema has a column {name!r} already")
+            self._order.append(name)
 
 
 def _bound(column: str, watermark: object) -> int:

@@ -124,7 +124,7 @@ class Table:
     def where(self, predicate: Expression[bool]) -> Table:
         """The rows for which an expression is true."""
         (one,) = checked((predicate,), "where")
-        return self._of("*", f" WHERE {one.sql}")
+        return self._of("*", f" WHERE {one.sql}").with_times(self._times)
 
     def filter(self, predicate: Expression[bool]) -> Table:
         """The rows for which an expression is true."""
@@ -139,9 +139,10 @@ class Table:
                 f"{', '.join(names)}"
             )
         new = (*given, *names[len(given) :])
-        pairs = zip(names, new, strict=True)
-        return self._of(
-            ", ".join(f"{in_backticks(old)} AS {in_backticks(name)}" for old, name in pairs)
+        named = dict(zip(names, new, strict=True))
+        columns = [f"{in_backticks(old)} AS {in_backticks(name)}" for old, name in named.items()]
+        return self._of(", ".join(columns)).with_times(
+            {named[name]: bound for name, bound in self._times.items()}
         )
 
     def add_columns(self, *fields: Expression[Any]) -> Table:

@@ -48,6 +48,10 @@ __all__ = [
 ]
 
 _AT_END = re.compile(r"[;\s]+\Z")
+# A type of Flink's with its digits of seconds, of which Spark has six; or a text in quotes.
+_PRECISION = re.compile(
+    r"'(?:[^']|'')*'|`[^`]*`|\bTIMESTAMP(?P<zone>_LTZ|_NTZ)?\s*\(\s*[0-6]\s*\)", re.I
+)
 _SQLSTATE = re.compile(r"\s*SQLSTATE: \w+.*", re.S)
 
 
@@ -61,7 +65,7 @@ class Query:
     @staticmethod
     def of(text: str, tables: Mapping[str, RowTypeInfo]) -> Query:
         """The query, with those of the tables whose names are words of it."""
-        text = _AT_END.sub("", text)
+        text = _PRECISION.sub(_without_precision, _AT_END.sub("", text))
         named = {
             name: kind
             for name, kind in tables.items()
@@ -243,6 +247,13 @@ def _without_zone(kind: TypeInformation) -> TypeInformation:
     if isinstance(kind, _ElementsTypeInfo) and isinstance(kind, ListTypeInfo):
         return ListTypeInfo(_without_zone(kind.elem_type))
     return kind
+
+
+def _without_precision(found: re.Match[str]) -> str:
+    """Spark's name of a type of Flink's: TIMESTAMP(3) has no zone there."""
+    if found[0][0] in "'`":
+        return found[0]
+    return "TIMESTAMP_LTZ" if (found["zone"] or "").upper() == "_LTZ" else "TIMESTAMP_NTZ"
 
 
 def _probe(name: str) -> Callable[[Batches], Batches]:

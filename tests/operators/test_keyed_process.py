@@ -271,8 +271,8 @@ def test_a_key_of_none_is_named() -> None:
     with pytest.raises(NullKeyError, match=r"must not be null.*\(None, 'x'\)") as caught:
         harness.process_element((None, "x"))
     assert caught.value.value == (None, "x")
-    with pytest.raises(ArgumentTypeError, match="list has no Java hash"):
-        harness.process_element(([1], "x"))
+    with pytest.raises(ArgumentTypeError, match="dict has no Java hash"):
+        harness.process_element(({1: 2}, "x"))
 
 
 def test_the_task_is_cancelled() -> None:

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from flinkish.common import OutputTag, StreamRecord, Types, Watermark
+from flinkish.common import OutputTag, Row, StreamRecord, Types, Watermark
 from flinkish.common.errors import ArgumentTypeError, UnsupportedOperationError
 from flinkish.functions import AggregateFunction, ProcessFunction, RuntimeContext
 from flinkish.operators import ProcessOperator
+from flinkish.operators.unkeyed_context import values_of
 from flinkish.state import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -136,5 +137,8 @@ def test_what_is_no_function_and_no_output() -> None:
     harness.process_element([1, 2])
     harness.process_element(None)
     assert harness.extract_output_values() == [1, 2]
-    with pytest.raises(ArgumentTypeError, match="yield each output"):
-        harness.process_element("text")
+    for wrong in ("text", b"bytes", 7, Row(1)):
+        with pytest.raises(ArgumentTypeError, match=r"returned .* of type .*; yield each output"):
+            harness.process_element(wrong)
+        with pytest.raises(ArgumentTypeError, match=r"flat_map returned .*; yield each output"):
+            values_of(wrong, "flat_map")

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.processes import python_path
-from tests.spark.sessions import LOCAL, QUICK, QUICK_JAVA, session
+from tests.spark.sessions import FILES, LOCAL, QUICK, QUICK_JAVA, session
 
 HERE = Path(__file__).parent
 PARTS = HERE / "parts"  # what needs no session
@@ -51,6 +51,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session on two cores."""
     os.environ.update(worker_environment())
     sockets = {"spark.python.unix.domain.socket.enabled": "true", "spark.log.level": "OFF"}
-    made = session(LOCAL, tmp_path_factory.mktemp("spark"), sockets)
+    made = session(LOCAL, tmp_path_factory.mktemp("spark"), FILES | sockets)
     yield made
     made.stop()

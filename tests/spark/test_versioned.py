@@ -98,30 +98,34 @@ def test_one_stream(
     assert outcomes["versioned"].batches[0][""] != outcomes["store"].batches[0][""]
 
 
-@pytest.mark.parametrize("tag", ["", LATE_ROWS.tag_id])
-def test_one_output(spark: SparkSession, tmp_path: Path, tag: str) -> None:
+def test_one_output(spark: SparkSession, tmp_path: Path) -> None:
     """A query on an output gives its rows and counts as one on all outputs does."""
     source = Source(spark, tmp_path / "in", SCHEMA)
     feed(source, random_batches(7, batches=3, rows=60, keys=14))
     wanted = run(spans(source.stream(), kept(tmp_path, "store")), tmp_path / "all", LATE_ROWS)
-    stream = spans(source.stream(), kept(tmp_path, "versioned"))
-    rows: list[Any] = []
-    query = (
-        (stream.get_side_output(LATE_ROWS) if tag else stream)
-        .to_df()
-        .writeStream.foreachBatch(lambda frame, _: rows.extend(map(tuple, frame.collect())))
-        .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
-    assert rows
-    assert Counter(map(repr, rows)) == Counter(map(repr, wanted.rows(tag)))
-    counted = stream.statistics(query)
-    for name in ("rows", "late_rows", "timers_registered", "timers_fired"):
-        assert counted[name] == wanted.statistics[name], name
-    assert counted["key_groups"] <= GROUPS
-    assert counted["keys"] > 0
+    for tag in ("", LATE_ROWS.tag_id):
+        stream = spans(source.stream(), kept(tmp_path, "versioned"))
+        rows: list[Any] = []
+
+        def write(frame: DataFrame, _: int, rows: list[Any] = rows) -> None:
+            rows.extend(map(tuple, frame.collect()))
+
+        query = (
+            (stream.get_side_output(LATE_ROWS) if tag else stream)
+            .to_df()
+            .writeStream.foreachBatch(write)
+            .option("checkpointLocation", str(tmp_path / f"checkpoint{tag}"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+        assert rows
+        assert Counter(map(repr, rows)) == Counter(map(repr, wanted.rows(tag)))
+        counted = stream.statistics(query)
+        for name in ("rows", "late_rows", "timers_registered", "timers_fired"):
+            assert counted[name] == wanted.statistics[name], name
+        assert counted["key_groups"] <= GROUPS
+        assert counted["keys"] > 0
 
 
 def test_two_streams(spark: SparkSession, tmp_path: Path) -> None:

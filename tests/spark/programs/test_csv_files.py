@@ -16,7 +16,7 @@ from flinkish.common.errors import (
     UnsupportedOperationError,
 )
 from flinkish.common.time import Duration
-from flinkish.datastream import StreamExecutionEnvironment
+from flinkish.datastream import DataStream, StreamExecutionEnvironment
 from flinkish.datastream.connectors.file_system import FileSink, FileSource
 from flinkish.datastream.formats.csv import (
     CsvBulkWriters,
@@ -25,6 +25,7 @@ from flinkish.datastream.formats.csv import (
     CsvSchemaBuilder,
 )
 from flinkish.table import DataTypes
+from tests.spark.programs.collecting import collected_together
 from tests.waiting import until
 
 NO_MARKS = WatermarkStrategy.no_watermarks()
@@ -35,10 +36,14 @@ def columns() -> CsvSchemaBuilder:
     return CsvSchema.builder().add_number_column("id", DataTypes.INT()).add_string_column("s")
 
 
-def read(env: StreamExecutionEnvironment, path: Path, schema: CsvSchemaBuilder) -> list[Any]:
+def stream_of(env: StreamExecutionEnvironment, path: Path, schema: CsvSchemaBuilder) -> DataStream:
     form = CsvReaderFormat.for_schema(schema.build())
     source = FileSource.for_record_stream_format(form, str(path)).build()
-    return list(env.from_source(source, NO_MARKS, "csv").execute_and_collect())
+    return env.from_source(source, NO_MARKS, "csv")
+
+
+def read(env: StreamExecutionEnvironment, path: Path, schema: CsvSchemaBuilder) -> list[Any]:
+    return list(stream_of(env, path, schema).execute_and_collect())
 
 
 def lines_of(folder: Path) -> list[str]:
@@ -53,62 +58,59 @@ def write(
     env.execute()
 
 
-@pytest.mark.parametrize(
-    ("text", "schema", "rows"),
-    [
-        ('1,a\n2,"b,""c"\n3, x \n', columns(), [(1, "a"), (2, 'b,"c'), (3, " x ")]),
-        ('1,\n2,""\n,x\n', columns(), [(1, ""), (2, ""), (None, "x")]),
-        ('1,"l\nm"\r\n2,b', columns(), [(1, "l\nm"), (2, "b")]),
-        (
-            "1,a,-\n2,b,7;-\n",
-            columns().add_array_column("l", element_type=DataTypes.INT()).set_null_value("-"),
-            [(1, "a", [None]), (2, "b", [7, None])],
-        ),
-        ("1,-\n-,\n", columns().set_null_value("-"), [(1, None), (None, "")]),
-        ("id,s\n1,a\n", columns().set_use_header().set_strict_headers(), [(1, "a")]),
-        ("x,y\n1,a\n", columns().set_use_header(), [(1, "a")]),
-        ("1,a\n2,b\n", columns().set_skip_first_data_row(), [(2, "b")]),
-        ("#hi\n1,a\n", columns().set_allow_comments(), [(1, "a")]),
-        ("1,a\\'b'\n", columns().set_escape_char("\\").set_quote_char("'"), [(1, "a\\'b'")]),
-        ("1,'a\\'b'\n", columns().set_escape_char("\\").set_quote_char("'"), [(1, "a'b")]),
-        ('1,"a"\n', columns().disable_quote_char(), [(1, '"a"')]),
-        (
-            "1;a;x|y\n2;b;\n",
-            columns().add_array_column("l", "|").set_column_separator(";"),
-            [(1, "a", ["x", "y"]), (2, "b", [])],
-        ),
-        (
-            "1,a,1;22\n",
-            columns().add_array_column("l", element_type=DataTypes.INT()),
-            [(1, "a", [1, 22])],
-        ),
-        (
-            "1,a,x;y\n",
-            columns().add_array_column("l").disable_array_element_separator(),
-            [(1, "a", ["x;y"])],
-        ),
-        (
-            "true,1.239,2.5,9000000000\nFALSE,,,\n",
-            CsvSchema.builder()
-            .add_boolean_column("b")
-            .add_number_column("d", DataTypes.DECIMAL(10, 2))
-            .add_number_column("f", DataTypes.DOUBLE())
-            .add_number_column("n"),
-            [(True, Decimal("1.24"), 2.5, 9_000_000_000), (False, None, None, None)],
-        ),
-        ("", columns(), []),
-    ],
-)
-def test_what_is_read(
-    env: StreamExecutionEnvironment,
-    tmp_path: Path,
-    text: str,
-    schema: CsvSchemaBuilder,
-    rows: list[Any],
-) -> None:
-    path = tmp_path / "file.csv"
-    path.write_text(text, newline="")
-    assert [tuple(row) for row in read(env, path, schema)] == rows
+READ: list[tuple[str, CsvSchemaBuilder, list[Any]]] = [
+    ('1,a\n2,"b,""c"\n3, x \n', columns(), [(1, "a"), (2, 'b,"c'), (3, " x ")]),
+    ('1,\n2,""\n,x\n', columns(), [(1, ""), (2, ""), (None, "x")]),
+    ('1,"l\nm"\r\n2,b', columns(), [(1, "l\nm"), (2, "b")]),
+    (
+        "1,a,-\n2,b,7;-\n",
+        columns().add_array_column("l", element_type=DataTypes.INT()).set_null_value("-"),
+        [(1, "a", [None]), (2, "b", [7, None])],
+    ),
+    ("1,-\n-,\n", columns().set_null_value("-"), [(1, None), (None, "")]),
+    ("id,s\n1,a\n", columns().set_use_header().set_strict_headers(), [(1, "a")]),
+    ("x,y\n1,a\n", columns().set_use_header(), [(1, "a")]),
+    ("1,a\n2,b\n", columns().set_skip_first_data_row(), [(2, "b")]),
+    ("#hi\n1,a\n", columns().set_allow_comments(), [(1, "a")]),
+    ("1,a\\'b'\n", columns().set_escape_char("\\").set_quote_char("'"), [(1, "a\\'b'")]),
+    ("1,'a\\'b'\n", columns().set_escape_char("\\").set_quote_char("'"), [(1, "a'b")]),
+    ('1,"a"\n', columns().disable_quote_char(), [(1, '"a"')]),
+    (
+        "1;a;x|y\n2;b;\n",
+        columns().add_array_column("l", "|").set_column_separator(";"),
+        [(1, "a", ["x", "y"]), (2, "b", [])],
+    ),
+    (
+        "1,a,1;22\n",
+        columns().add_array_column("l", element_type=DataTypes.INT()),
+        [(1, "a", [1, 22])],
+    ),
+    (
+        "1,a,x;y\n",
+        columns().add_array_column("l").disable_array_element_separator(),
+        [(1, "a", ["x;y"])],
+    ),
+    (
+        "true,1.239,2.5,9000000000\nFALSE,,,\n",
+        CsvSchema.builder()
+        .add_boolean_column("b")
+        .add_number_column("d", DataTypes.DECIMAL(10, 2))
+        .add_number_column("f", DataTypes.DOUBLE())
+        .add_number_column("n"),
+        [(True, Decimal("1.24"), 2.5, 9_000_000_000), (False, None, None, None)],
+    ),
+    ("", columns(), []),
+]
+
+
+def test_what_is_read(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
+    streams = []
+    for number, (text, schema, _) in enumerate(READ):
+        path = tmp_path / f"{number}.csv"
+        path.write_text(text, newline="")
+        streams.append(stream_of(env, path, schema))
+    found = [[tuple(row) for row in rows] for rows in collected_together(streams)]
+    assert found == [rows for _, _, rows in READ]
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import pytest
+from pyspark import SparkContext
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
@@ -22,6 +25,8 @@ from flinkish.spark import DataStream, ProcessedStream, StateSettings
 # 10 s for it, whatever one sets.  A machine that is busy enough takes longer; then it fails so.
 TOO_BUSY = "worker failed to connect back"
 ATTEMPTS = 5
+
+E = TypeVar("E", bound=BaseException)
 
 # Enough key groups for both partitions and for groups without rows; few enough to be quick.
 GROUPS = 6
@@ -118,6 +123,25 @@ def start(
             if TOO_BUSY not in str(error) or attempt == ATTEMPTS - 1:
                 raise
     return query
+
+
+@contextmanager
+def raises(error: type[E], match: str | None = None) -> Iterator[pytest.ExceptionInfo[E]]:
+    """`pytest.raises` for errors in tasks of Spark, which are tried once here.
+
+    A try that fails ends its Python worker, and the next one loads all modules again.
+    """
+    context: Any = SparkContext._active_spark_context
+    scheduler = context._jsc.sc().taskScheduler()
+    most = scheduler.getClass().getDeclaredField("maxTaskFailures")
+    most.setAccessible(True)
+    before = most.getInt(scheduler)
+    most.setInt(scheduler, 1)
+    try:
+        with pytest.raises(error, match=match) as caught:
+            yield caught
+    finally:
+        most.setInt(scheduler, before)
 
 
 def tuples(file: Path) -> dict[str, list[tuple[Any, ...]]]:

@@ -25,6 +25,7 @@ from flinkish.spark.limits import permits
 from flinkish.spark.limits.layer import LimitLayer
 from tests.spark import limited_functions as calls
 from tests.spark.limit_world import most_in
+from tests.spark.support import raises
 
 S = 1_000_000_000
 TIMES = "n bigint, began bigint, ended bigint"
@@ -237,7 +238,7 @@ def test_a_function_that_cannot_be_compared_is_refused_where_it_is_defined(
 def test_a_ledger_that_cannot_be_written_fails_the_job(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "ledger").write_text("")
     (tmp_path / "calls").mkdir()
-    with pytest.raises(PythonException, match="go without ledger="):
+    with raises(PythonException, match="go without ledger="):
         run(numbers(spark, 9, 1), calls.Noting(str(tmp_path / "calls")), tmp_path)
 
 

@@ -27,7 +27,7 @@ from flinkish.datastream.state import ValueStateDescriptor
 from flinkish.spark import DataStream
 from tests.spark.fake_spark import FakeSpark, plan
 from tests.spark.functions import Silence
-from tests.spark.support import Source, run, timed
+from tests.spark.support import Source, raises, run, timed
 
 STRATEGY = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(1))
 LONG = Types.LONG()
@@ -145,7 +145,7 @@ def test_what_is_missing(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -
 
 def failure(frame: DataFrame, function: Any, **settings: Any) -> str:
     stream = timed(frame).key_by("key").process(function, **{"schema": "n bigint", **settings})
-    with pytest.raises(PythonException) as caught:
+    with raises(PythonException) as caught:
         stream.to_df().collect()
     return str(caught.value)
 
@@ -159,13 +159,13 @@ def test_rows_without_a_key(frame: DataFrame) -> None:
 
 def test_a_key_function_that_gives_none(frame: DataFrame) -> None:
     stream = timed(frame).key_by(lambda row: row.key).process(Asks(), schema="n bigint")
-    with pytest.raises(PythonException, match="NullKeyError: 2 rows have no key in the key func"):
+    with raises(PythonException, match="NullKeyError: 2 rows have no key in the key func"):
         stream.to_df().collect()
 
 
 def test_a_key_function_that_fails(frame: DataFrame) -> None:
     stream = timed(frame).key_by(lambda row: row.list[5]).process(Asks(), schema="n bigint")
-    with pytest.raises(PythonException, match=r"key selector of operator 'Asks-1' failed on Row"):
+    with raises(PythonException, match=r"key selector of operator 'Asks-1' failed on Row"):
         stream.to_df().collect()
 
 
@@ -252,7 +252,7 @@ def test_a_checkpoint_of_another_program(spark: SparkSession, tmp_path: Path) ->
         run(stream, checkpoint)
 
     start()
-    with pytest.raises(StreamingQueryException, match="max_parallelism=16, this program has 17;"):
+    with raises(StreamingQueryException, match="max_parallelism=16, this program has 17;"):
         start(max_parallelism=17)
-    with pytest.raises(StreamingQueryException, match="'n' was declared as value of Long in"):
+    with raises(StreamingQueryException, match="'n' was declared as value of Long in"):
         start(Types.STRING())

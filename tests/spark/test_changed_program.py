@@ -14,7 +14,7 @@ from flinkish.spark import ProcessedStream, StateSettings
 from flinkish.state import ValueStateDescriptor
 from flinkish.time import assign_to_key_group
 from tests.spark.kept_checkpoint import IDS, OUT, SCHEMA, Filtered, Kept, process, rows
-from tests.spark.support import GROUPS, Source, by_key, run, timed
+from tests.spark.support import GROUPS, Source, by_key, raises, run, timed
 
 MANY = 64  # key groups, of which some have no state
 FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
@@ -56,7 +56,7 @@ def test_a_batch_without_rows_is_compared(spark: SparkSession, tmp_path: Path) -
     source = filled(spark, tmp_path)
     source.add(rows(3, 3))
     texts = Filtered(spark, tmp_path / "in", SCHEMA.replace("id int", "id string"))
-    with pytest.raises(StreamingQueryException, match=r"IncompatibleStateError.*\(id string\)"):
+    with raises(StreamingQueryException, match=r"IncompatibleStateError.*\(id string\)"):
         run(process(texts, tmp_path / "tables"), tmp_path / "checkpoint")
     found = run(process(source, tmp_path / "tables"), tmp_path / "checkpoint").rows()
     assert {row[:2] for row in found} == {(one, 3) for one in IDS}
@@ -83,7 +83,7 @@ def test_a_state_of_another_type_is_refused_before_it_is_mixed(
     source.add(rows(3, 3, (new,)))
     refused = r"StateMigrationError.*'count' was declared as value of Long"
     changed = process(source, tmp_path / "tables", function=Texts(), max_parallelism=MANY)
-    with pytest.raises(StreamingQueryException, match=refused):
+    with raises(StreamingQueryException, match=refused):
         run(changed, tmp_path / "checkpoint")
     again = process(source, tmp_path / "tables", max_parallelism=MANY)
     found = run(again, tmp_path / "checkpoint").rows()
@@ -98,10 +98,10 @@ def test_timers_of_a_batch_without_data_do_not_fire_for_other_keys(
     source.add(rows(2, 30, (77,)))
     checkpoint = tmp_path / "checkpoint"
     # The batch in which only the watermark moves is planned, and fails.
-    with pytest.raises(StreamingQueryException, match="no timer yet"):
+    with raises(StreamingQueryException, match="no timer yet"):
         run(process(source, tmp_path / "tables", function=Failing()), checkpoint)
     texts = Source(spark, tmp_path / "in", SCHEMA.replace("id int", "id string"))
-    with pytest.raises(StreamingQueryException, match=r"IncompatibleStateError.*\(id string\)"):
+    with raises(StreamingQueryException, match=r"IncompatibleStateError.*\(id string\)"):
         run(process(texts, tmp_path / "tables"), checkpoint)
     # With the keys as they were the same batch fires them.
     found = run(process(source, tmp_path / "tables"), checkpoint)
@@ -124,7 +124,7 @@ def test_operators_that_changed_places_are_refused(spark: SparkSession, tmp_path
     source.add(rows(1, 1))
     run(two(source, "count", "alert"), tmp_path / "checkpoint")
     source.add(rows(2, 2))
-    with pytest.raises(StreamingQueryException, match=r"uid=.*this program has"):
+    with raises(StreamingQueryException, match=r"uid=.*this program has"):
         run(two(source, "alert", "count"), tmp_path / "checkpoint")
     found = run(two(source, "count", "alert"), tmp_path / "checkpoint")
     assert {row[:2] for row in found.rows()} == {(one, 2) for one in IDS}
@@ -152,7 +152,7 @@ def test_an_operator_starts_without_its_state_once(spark: SparkSession, tmp_path
     assert again.statistics["groups_dropped"] == 0
 
     source.add(rows(6, 31))
-    with pytest.raises(StreamingQueryException, match=r"keep state=.*generation='2'"):
+    with raises(StreamingQueryException, match=r"keep state=.*generation='2'"):
         run(process(source, tmp_path / "tables"), tmp_path / "checkpoint")
 
 

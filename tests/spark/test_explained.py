@@ -14,7 +14,7 @@ from flinkish.datastream.functions import KeyedProcessFunction
 from flinkish.spark import DataStream, ProcessedStream, async_map, explain_error
 from tests.spark.async_functions import picky
 from tests.spark.explained_functions import Divides, Misfits, Unopened, helped
-from tests.spark.support import Source, run, start, timed
+from tests.spark.support import Source, raises, run, start, timed
 
 OUT = "key string, n bigint"
 WHERE = "for the key 'a', timestamp 1000 (1970-01-01 00:00:01+00:00), element Row(key='a', n=0, ts="
@@ -31,7 +31,7 @@ def outputs(rows: DataFrame, function: KeyedProcessFunction) -> ProcessedStream:
 
 
 def explained(call: Callable[[], object]) -> list[str]:
-    with pytest.raises(PySparkException) as failed:
+    with raises(PySparkException) as failed:
         call()
     assert len(str(failed.value).splitlines()) > 8, "there was nothing to make short"
     return explain_error(failed.value).splitlines()
@@ -74,7 +74,7 @@ def test_a_writer_of_the_user(tmp_path: Path, spark: SparkSession) -> None:
 
     writer = source(tmp_path, spark).stream().writeStream.foreachBatch(write)
     query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
-    with pytest.raises(StreamingQueryException) as failed:
+    with raises(StreamingQueryException) as failed:
         query.awaitTermination()
     lines = explain_error(failed.value).splitlines()
     assert lines[0].endswith(", in write")

@@ -8,7 +8,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from tests.spark.kept_checkpoint import IDS, QUERIES, SCHEMA, Filtered, rows, unpack
-from tests.spark.support import Outcome, Source, by_key, run
+from tests.spark.support import Outcome, Source, by_key, raises, run
 
 WIDE = SCHEMA.replace("id int", "id bigint")
 NEW = 2**40  # a key that no int holds
@@ -51,7 +51,7 @@ def test_state_and_timers_of_a_function(spark: SparkSession, kept: Path, wide: b
     source = Filtered(spark, kept.parent / "in", WIDE)
     source.batches += [[], []]
     source.add(rows(5, 32, (-7, new)))
-    with pytest.raises(StreamingQueryException, match=r"IncompatibleStateError.*keys"):
+    with raises(StreamingQueryException, match=r"IncompatibleStateError.*keys"):
         run(QUERIES["process"](source, None, None), kept / "process")
     again = Source(spark, kept.parent / "in", WIDE)
     last = run(QUERIES["process"](again, kept.parent / "tables", "int"), kept / "process")

@@ -18,6 +18,7 @@ from flinkish.spark.keyed.packing import keyed_batch
 from flinkish.spark.streams.chosen_keys import chosen_keys
 from flinkish.time import assign_to_key_group
 from tests.spark.fake_spark import plan
+from tests.spark.support import raises
 
 
 class Keys(KeyedProcessFunction):
@@ -83,7 +84,7 @@ def test_the_type_says_how_a_key_hashes(rows: DataFrame, tmp_path: Path) -> None
 
 def test_a_key_of_another_type_is_refused_with_its_row(rows: DataFrame) -> None:
     stream = fs.DataStream(rows).key_by(lambda row: f"k{row.n}", Types.INT())
-    with pytest.raises(PythonException, match=r"the key selector of operator .* failed on Row\(n="):
+    with raises(PythonException, match=r"the key selector of operator .* failed on Row\(n="):
         stream.process(Keys(), schema=OUT).to_df().collect()
 
 

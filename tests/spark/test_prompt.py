@@ -18,6 +18,7 @@ from flinkish.spark.mapped_frame import Batches
 from flinkish.spark.real_time.arrivals import PAD, rows_of, without_pads
 from flinkish.spark.real_time.prompt import as_they_come
 from flinkish.spark.real_time_settings import MAX_BATCH_BYTES
+from tests.spark.support import raises
 from tests.waiting import until
 
 TYPES = {
@@ -90,7 +91,7 @@ def test_pads_are_taken_out_in_python(spark: SparkSession) -> None:
 
 def test_an_error_of_the_rows_is_the_querys(spark: SparkSession) -> None:
     frame = spark.range(10).select(F.raise_error(F.lit("a bad row")).alias("x"))
-    with pytest.raises(Exception, match="a bad row"):
+    with raises(Exception, match="a bad row"):
         as_they_come(frame).collect()
 
 
@@ -119,7 +120,7 @@ def test_no_thread_is_left_of_a_task_that_stops_early(spark: SparkSession) -> No
         next(batches)
         raise ValueError("enough")
 
-    with pytest.raises(Exception, match="enough"):
+    with raises(Exception, match="enough"):
         frame.mapInArrow(fails, "id bigint").collect()
     until(lambda: not pumps(spark))
 

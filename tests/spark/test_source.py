@@ -15,7 +15,7 @@ from flinkish.functions import SourceFunction
 from tests.processes import LONGEST_S
 from tests.spark.functions import Silence
 from tests.spark.sources import FailsAt, Forgetful, Numbers, Paced
-from tests.spark.support import start, timed
+from tests.spark.support import raises, start, timed
 from tests.waiting import until
 
 SCHEMA = "n bigint, text string"
@@ -84,14 +84,14 @@ def test_a_source_that_cannot_repeat_itself(spark: SparkSession, tmp_path: Path)
     run_until(spark, sink, checkpoint, "forgetful", 20)
     forget_commit(checkpoint, max(sink.batches))
     sink.batches.clear()
-    with pytest.raises(StreamingQueryException, match=r"emitted \d+ records when batch"):
+    with raises(StreamingQueryException, match=r"emitted \d+ records when batch"):
         run_until(spark, sink, checkpoint, "forgetful", 20)
 
 
 def test_a_source_that_fails(spark: SparkSession, tmp_path: Path) -> None:
     fs.register_source(spark, FailsAt(100, 5), SCHEMA, name="fails")
     sink = Sink()
-    with pytest.raises(StreamingQueryException, match="'fails' failed in run: cannot read 5"):
+    with raises(StreamingQueryException, match="'fails' failed in run: cannot read 5"):
         run_until(spark, sink, tmp_path / "checkpoint", "fails", 100)
     assert sink.numbers == list(range(len(sink.numbers)))
     assert len(sink.numbers) <= 5

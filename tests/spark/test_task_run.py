@@ -22,6 +22,7 @@ from flinkish.common.errors import (
 )
 from flinkish.operators import KeyedProcessOperator, ProcessOperator
 from tests.spark.patience import SOON, until
+from tests.spark.support import raises
 from tests.spark.task_operators import (
     ODD,
     Count,
@@ -145,7 +146,7 @@ def test_a_limit_ends_the_task(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_a_failing_operator_names_operator_partition_and_row(spark: SparkSession) -> None:
     frame = fs.run_task(numbers(spark, 100_000, 2), FailsAt(60_000), "n bigint", name="checks")
-    with pytest.raises(PythonException) as caught:
+    with raises(PythonException) as caught:
         frame.collect()
     message = str(caught.value)
     assert "ValueError: cannot stand 60000" in message
@@ -156,7 +157,7 @@ def test_a_failing_operator_names_operator_partition_and_row(spark: SparkSession
 
 def test_a_value_that_does_not_fit(spark: SparkSession) -> None:
     frame = fs.run_task(numbers(spark, 3, 1), Identity(), "n string")
-    with pytest.raises(PythonException, match=r"task 'Identity' was declared as n string.*n=0"):
+    with raises(PythonException, match=r"task 'Identity' was declared as n string.*n=0"):
         frame.collect()
 
 
@@ -271,5 +272,5 @@ def test_what_is_refused(spark: SparkSession) -> None:
     holds.lock = threading.Lock()  # type: ignore[attr-defined]
     with pytest.raises(SerializationError, match=r"Identity\.lock.*open\(\)"):
         fs.run_task(frame, holds, "n bigint")
-    with pytest.raises(PythonException, match="needs keys, and its input has none"):
+    with raises(PythonException, match="needs keys, and its input has none"):
         fs.run_task(frame, lambda: KeyedProcessOperator(Count()), "k bigint, n bigint").collect()

@@ -27,7 +27,7 @@ from tests.spark.element_functions import (
     Spread,
 )
 from tests.spark.functions import Silence
-from tests.spark.support import GROUPS, Outcome, Source, iso, run, timed
+from tests.spark.support import GROUPS, Outcome, Source, iso, raises, run, timed
 from tests.spark.test_chained import TOTALS, Totals
 from tests.spark.traffic import OUT, SCHEMA, feed, random_batches
 
@@ -217,7 +217,7 @@ def test_outputs_of_operators_are_united(spark: SparkSession, tmp_path: Path, ba
                 Ignores(), Types.LONG(), state=state
             )
         frames = rows.to_df().select("key").union(plain.to_df().select("key"))
-        with pytest.raises(StreamingQueryException, match="numbered after those of another part"):
+        with raises(StreamingQueryException, match="numbered after those of another part"):
             _written(frames, tmp_path / "frames")
         frames = rows.to_df().select("key").union(plain.to_df().repartition(3).select("key"))
         _written(frames, tmp_path / "apart")

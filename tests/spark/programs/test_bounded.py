@@ -37,6 +37,7 @@ from tests.spark.programs.functions import (
     Window,
     first,
 )
+from tests.spark.support import raises
 
 MONOTONOUS = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(SecondField())
 DATA = [("a", 1), ("b", 2), ("a", 3), ("b", 12), ("a", 14)]
@@ -279,5 +280,5 @@ def test_a_map_may_give_a_dict(env: StreamExecutionEnvironment) -> None:
 def test_a_flat_map_must_not_return_one_value(env: StreamExecutionEnvironment) -> None:
     words = env.from_collection(["a"], Types.STRING())
     for stream in (words, words.key_by(lambda word: word, Types.STRING())):
-        with pytest.raises(JobExecutionError, match=r"flat_map returned .* of type .*; yield each"):
+        with raises(JobExecutionError, match=r"flat_map returned .* of type .*; yield each"):
             list(stream.flat_map(lambda _: "ab").execute_and_collect())

@@ -34,6 +34,7 @@ from flinkish.datastream.formats.parquet import (
     ParquetColumnarRowInputFormat,
 )
 from flinkish.table import DataTypes
+from tests.spark.support import raises
 from tests.waiting import until
 
 FIELD = DataTypes.FIELD
@@ -240,9 +241,9 @@ def test_files_of_another_type_fail_the_job(
     rows = env.from_collection([Row("a")], Types.ROW([Types.STRING()]))
     texts = DataTypes.ROW([FIELD("id", DataTypes.STRING())])
     written(rows, tmp_path, ParquetBulkWriters.for_row_type(texts))
-    with pytest.raises(JobExecutionError, match=r"Parquet column \[id\]\. Expected Spark type int"):
+    with raises(JobExecutionError, match=r"Parquet column \[id\]\. Expected Spark type int"):
         taken(from_parquet(env, PAIR, tmp_path))
-    with pytest.raises(JobExecutionError, match=r"PATH_NOT_FOUND.*/nowhere"):
+    with raises(JobExecutionError, match=r"PATH_NOT_FOUND.*/nowhere"):
         taken(from_parquet(env, PAIR, tmp_path / "nowhere"))
 
 
@@ -276,7 +277,7 @@ def test_records_that_do_not_fit(
 ) -> None:
     kind = GenericRecordAvroTypeInfo(SCHEMA)
     stream = batch.from_collection([1], Types.LONG()).map(lambda _: RECORDS[0] | change, kind)
-    with pytest.raises(JobExecutionError, match=says):
+    with raises(JobExecutionError, match=says):
         taken(stream)
 
 

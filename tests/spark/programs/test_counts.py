@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from flinkish.common import Duration, Time, Types, WatermarkStrategy
 from flinkish.common.errors import JobExecutionError
 from flinkish.datastream import (
@@ -23,6 +21,7 @@ from flinkish.datastream import (
 from flinkish.datastream.connectors.file_system import FileSource, StreamFormat
 from flinkish.datastream.window import TumblingEventTimeWindows
 from tests.spark.programs.example_functions import NAMED, SALE, SaleTime
+from tests.spark.support import raises
 from tests.waiting import until
 
 MONOTONOUS = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(SaleTime())
@@ -143,7 +142,7 @@ def test_tasks_that_fail_do_not_count(batch: StreamExecutionEnvironment) -> None
 
     batch.from_collection(SALES, SALE).map(Counted()).uid("it").map(fails)
     client = batch.execute_async()
-    with pytest.raises(JobExecutionError, match="ValueError"):
+    with raises(JobExecutionError, match="ValueError"):
         client.get_job_execution_result().result()
     assert client.get_accumulators().result() == {}
 

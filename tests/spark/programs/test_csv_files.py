@@ -26,6 +26,7 @@ from flinkish.datastream.formats.csv import (
 )
 from flinkish.table import DataTypes
 from tests.spark.programs.collecting import collected_together
+from tests.spark.support import raises
 from tests.waiting import until
 
 NO_MARKS = WatermarkStrategy.no_watermarks()
@@ -139,7 +140,7 @@ def test_what_is_no_such_csv(
 ) -> None:
     path = tmp_path / "file.csv"
     path.write_text(text, encoding="latin-1")
-    with pytest.raises(JobExecutionError, match=says):
+    with raises(JobExecutionError, match=says):
         read(env, path, schema)
 
 

@@ -32,6 +32,7 @@ from tests.spark.programs.example_functions import (
     calls,
     gathered,
 )
+from tests.spark.support import raises
 
 NONE = WatermarkStrategy.no_watermarks()
 MONOTONOUS = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(SaleTime())
@@ -211,7 +212,7 @@ def test_errors_show_the_line_and_the_element(
 ) -> None:
     stream = streaming.from_collection([(1, "a", 2)], SALE)
     build(stream.assign_timestamps_and_watermarks(MONOTONOUS))
-    with pytest.raises(JobExecutionError) as caught:
+    with raises(JobExecutionError) as caught:
         streaming.execute("ends")
     text = str(caught.value)
     assert "LookupError" in text
@@ -224,7 +225,7 @@ def test_errors_show_the_line_and_the_element(
 def test_an_event_time_is_an_int(streaming: StreamExecutionEnvironment, time: Any) -> None:
     stream = streaming.from_collection([(1, "a", 2)], SALE)
     timed(stream, lambda _: time).print()
-    with pytest.raises(JobExecutionError) as caught:
+    with raises(JobExecutionError) as caught:
         streaming.execute("times")
     assert type(time).__name__ in str(caught.value)
     assert "(TimeBy.extract_timestamp), for the element (1, 'a', 2)" in str(caught.value)

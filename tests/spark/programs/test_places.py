@@ -30,6 +30,7 @@ from flinkish.datastream.connectors.file_system import FileSink, FileSource, Str
 from flinkish.datastream.connectors.number_seq import NumberSequenceSource
 from flinkish.datastream.window import TumblingEventTimeWindows
 from tests.spark.programs.example_functions import NAMED, SALE, SaleTime, calls, gathered, note
+from tests.spark.support import raises
 from tests.waiting import until
 
 MONOTONOUS = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(SaleTime())
@@ -117,7 +118,7 @@ def test_operators_of_several_parallelisms_after_a_partition(
 
 def test_a_partition_that_is_not_there_fails_the_job(env: StreamExecutionEnvironment) -> None:
     parts = env.from_collection(["x"]).partition_custom(lambda key, number: number, len)
-    with pytest.raises(JobExecutionError, match="one of 2 partitions: let it return an int from 0"):
+    with raises(JobExecutionError, match="one of 2 partitions: let it return an int from 0"):
         gathered(parts.map(Task()))
 
 

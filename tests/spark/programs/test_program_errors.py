@@ -28,6 +28,7 @@ from flinkish.datastream.window import TumblingEventTimeWindows, TumblingProcess
 from flinkish.spark.jobs.modules import coordinates_of
 from tests.spark.programs.example_functions import calls, note
 from tests.spark.programs.functions import PAIR, Numbers, Window, first
+from tests.spark.support import raises
 from tests.waiting import until
 
 
@@ -38,7 +39,7 @@ def divided(value: Any) -> Any:
 
 def test_an_error_has_the_users_line_and_the_element(env: StreamExecutionEnvironment) -> None:
     env.from_collection([1, 0], Types.LONG()).map(divided, Types.LONG()).print()
-    with pytest.raises(JobExecutionError) as caught:
+    with raises(JobExecutionError) as caught:
         env.execute("division")
     text = str(caught.value)
     assert text.startswith("job 'division' failed:")
@@ -51,14 +52,14 @@ def test_the_error_of_a_job_comes_at_the_end_of_its_elements(
     env: StreamExecutionEnvironment,
 ) -> None:
     made = env.from_collection([0], Types.LONG()).map(divided, Types.LONG())
-    with pytest.raises(JobExecutionError, match="ZeroDivisionError"):
+    with raises(JobExecutionError, match="ZeroDivisionError"):
         list(made.execute_and_collect())
 
 
 def test_a_key_and_the_operator_are_named(env: StreamExecutionEnvironment) -> None:
     stream = env.from_collection([("a", 0)], PAIR)
     stream.key_by(first).map(lambda pair: 1 // pair[1], Types.LONG()).uid("ratio").print()
-    with pytest.raises(JobExecutionError, match=r"operator 'ratio'.* for the key 'a'"):
+    with raises(JobExecutionError, match=r"operator 'ratio'.* for the key 'a'"):
         env.execute()
 
 

@@ -37,6 +37,7 @@ from tests.spark.programs.example_functions import (
     gathered,
     note,
 )
+from tests.spark.support import raises
 
 MONOTONOUS = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(SaleTime())
 SALES = [(1, "a", 2), (2, "b", 20), (3, "a", 4)]
@@ -190,7 +191,7 @@ def test_broadcast_without_keys(env: StreamExecutionEnvironment) -> None:
     pairs = env.from_collection([("a", 2), ("c", 1), ("b", 3)], NAMED)
     made = pairs.connect(limits).process(Limited(), NAMED)
     assert gathered(made) == [("a 2", 3), ("b 3", 30), ("c 1", None)]
-    with pytest.raises(JobExecutionError, match="put"):
+    with raises(JobExecutionError, match="put"):
         gathered(pairs.connect(limits).process(Writes(), NAMED))
 
 
@@ -219,7 +220,7 @@ def test_a_union_of_elements_with_and_without_time(env: StreamExecutionEnvironme
     stamps = [(value[0], at) for value, at in gathered(both.process(Stamped()))]
     assert stamps == [(1, 1), (2, 2), (3, 3), (7, None)]
     windows = both.key_by(shop_of).window(TumblingEventTimeWindows.of(Time.milliseconds(10)))
-    with pytest.raises(JobExecutionError, match=r"(?i)time"):
+    with raises(JobExecutionError, match=r"(?i)time"):
         gathered(windows.process(Spans(), SPAN))
     again = both.assign_timestamps_and_watermarks(MONOTONOUS).process(Stamped())
     assert [at for _, at in gathered(again)] == [1, 2, 3, 7]

@@ -54,8 +54,7 @@ dumps: Callable[[Any], bytes] = cloudpickle.dumps
 loads: Callable[[bytes], Any] = cloudpickle.loads
 Pickler: type[Any] = cloudpickle.Pickler
 pickles.use(dumps)
-if hasattr(values, "use_pickler"):  # state; not if the floor was compiled before this was
-    values.use_pickler(pickles.dumps)
+values.use_pickler(pickles.dumps)
 
 # `to_arrow_schema(timezone=)` is of 4.2; before it zones were UTC unless `timestamp_utc=False`.
 # `DataFrame.toArrow().schema`, which is public, would run a job.  Run on 4.1.4 and 4.3.0.

@@ -12,6 +12,7 @@ from flinkish.common import Duration, OutputTag, WatermarkStrategy
 from flinkish.common.errors import IllegalStateError, UnsupportedOperationError
 from flinkish.datastream import AsyncDataStream
 from flinkish.spark import DataStream, ProcessedStream
+from flinkish.spark.real_time_settings import REAL_TIME_SETTINGS
 from tests.spark.async_functions import Flaky
 from tests.spark.functions import Silence
 from tests.spark.support import timed
@@ -24,7 +25,8 @@ OUT = "key string, what string, n bigint, at bigint"
 def endless(spark: SparkSession) -> DataFrame:
     """Rows of a session that has been set up, but for what it needs before it starts."""
     session = spark.newSession()
-    session.conf.set("flinkish.realTime", "true")
+    for name, value in (REAL_TIME_SETTINGS | {"flinkish.realTime": "true"}).items():
+        session.conf.set(name, value)
     session.conf.set("spark.sql.shuffle.partitions", "2")
     rate = session.readStream.format("rate").load()
     return rate.selectExpr("string(value) as key", "value as n", "timestamp as ts")

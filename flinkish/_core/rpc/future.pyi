@@ -31,7 +31,7 @@ class RpcFuture(Generic[_T]):
     """
 
     @classmethod
-    def __class_getitem__(cls, item: Any, /) -> Any: ...
+    def __class_getitem__(cls, item: Any) -> Any: ...
     def set_result(self, result: _T) -> None:
         """End it with a result; InvalidStateError if it has ended."""
 

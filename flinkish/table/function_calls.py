@@ -28,12 +28,18 @@ __all__ = [
 
 
 class _Life:
-    """Opens a function before its first rows in a worker, and closes it with the worker's copy."""
+    """Opens a function before its first rows in a worker, and closes it with the worker's copy.
 
-    def __init__(self, function: Any, title: str, parameters: Mapping[str, str]) -> None:
+    ``width`` is the number of columns of the rows that it gives; None if it gives values.
+    """
+
+    def __init__(
+        self, function: Any, title: str, parameters: Mapping[str, str], width: int | None = None
+    ) -> None:
         self.function = function
         self.title = title
         self.parameters = parameters
+        self.width = width
 
     @cached_property
     def opened(self) -> Any:
@@ -54,12 +60,6 @@ class _Life:
 class RowCalls(_Life):
     """The value of each row of a batch; with ``width`` its rows, as tuples."""
 
-    def __init__(
-        self, function: Any, title: str, parameters: Mapping[str, str], width: int | None = None
-    ) -> None:
-        super().__init__(function, title, parameters)
-        self.width = width
-
     def __call__(self, rows: Sequence[Sequence[Any]]) -> list[Any]:
         """The results for the arguments of rows."""
         function = self.opened
@@ -73,12 +73,6 @@ class RowCalls(_Life):
 
 class GroupCalls(_Life):
     """The value of a group of rows; with ``width`` its rows, as tuples."""
-
-    def __init__(
-        self, function: Any, title: str, parameters: Mapping[str, str], width: int | None = None
-    ) -> None:
-        super().__init__(function, title, parameters)
-        self.width = width
 
     def __call__(self, rows: Sequence[Sequence[Any]]) -> list[Any]:
         """The one result for the arguments of the rows of a group."""

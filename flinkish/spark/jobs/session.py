@@ -17,11 +17,15 @@ _ADAPTIVE = "spark.sql.adaptive.enabled"
 
 
 def session_for(settings: Mapping[str, str], name: str) -> SparkSession:
-    """The active session, or one that is made with these settings of Spark's; local by default.
+    """The program's session, or one that is made with these settings of Spark's; local by default.
 
     The log of one that is made has errors alone, unless the user configures it.
     """
     spark = SparkSession.getActiveSession()
+    if spark is not None and context_of(spark) is not None:
+        # createDataFrame in a foreachBatch function makes the query's copy of the session the
+        # active one, for all of Python; the copy has other views, and ends with the query.
+        spark = SparkSession.builder.getOrCreate()
     if spark is None:
         builder = SparkSession.builder.appName(name)
         for key, value in with_quiet_log(settings).items():

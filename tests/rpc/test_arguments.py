@@ -123,7 +123,7 @@ PLAIN = [
 ]
 
 
-@pytest.mark.parametrize("value", PLAIN, ids=repr)
+@pytest.mark.parametrize("value", PLAIN)
 def test_any_comes_back_as_it_was(gateway: EchoGateway, value: Any) -> None:
     for sent in (value, [value], {"key": [value]}):
         back = gateway.any(sent).result(SOON)
@@ -169,7 +169,6 @@ def test_any_value_of_any(value: Any) -> None:
         range(3),
         type("Text", (str,), {})("x"),
     ],
-    ids=repr,
 )
 def test_what_would_come_as_another_is_refused(gateway: EchoGateway, value: Any) -> None:
     with pytest.raises(SerializationError, match=r"EchoGateway\.any cannot be sent"):

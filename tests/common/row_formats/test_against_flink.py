@@ -94,7 +94,6 @@ def json_value(kind: TypeInformation, text: str | bytes, **settings: bool) -> An
         (Types.MAP(Types.INT(), Types.STRING()), '{" 2": 2}', {2: "2"}),
         (Types.OBJECT_ARRAY(Types.INT()), "{}", FAILS),
     ],
-    ids=repr,
 )
 def test_json_values(kind: TypeInformation, text: str, value: Any) -> None:
     if value is FAILS:

@@ -19,13 +19,16 @@ from typing import Any
 from flinkish.common import pickles
 from flinkish.common.durations import Instant
 from flinkish.common.errors import IllegalArgumentError
+from flinkish.common.type_variables import Subscriptable, T_co
 
 _UTC = datetime.timezone.utc
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=_UTC)
 
 
-class TypeInformation(ABC):
+class TypeInformation(ABC, Subscriptable[T_co]):
     """The type of a value.  Frozen, comparable, hashable, picklable.
+
+    To type checkers ``TypeInformation[int]`` is the type of values that are ``int`` in Python.
 
     None stands for null and passes every check: what forbids nulls says so itself.
     """
@@ -123,7 +126,7 @@ def _is_bool(value: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class BasicTypeInfo(TypeInformation):
+class BasicTypeInfo(TypeInformation[T_co]):
     """A number, a truth value or a string.
 
     Integers are checked against the bits of their type; floating-point types take integers
@@ -212,7 +215,7 @@ def _check_decimal(value: Any, precision: int, scale: int) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class DecimalTypeInfo(TypeInformation):
+class DecimalTypeInfo(TypeInformation[Decimal]):
     """Decimals with ``precision`` digits (1 to 38), ``scale`` of them after the point.
 
     PyFlink has no such type: this is what Spark's ``decimal(p,s)`` becomes.
@@ -239,7 +242,7 @@ class DecimalTypeInfo(TypeInformation):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class InstantTypeInfo(TypeInformation):
+class InstantTypeInfo(TypeInformation[Instant]):
     """:class:`Instant`; a column holds it as a timestamp, exact to the microsecond."""
 
     def check(self, value: Any) -> str | None:
@@ -269,7 +272,7 @@ class InstantTypeInfo(TypeInformation):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class DateTypeInfo(TypeInformation):
+class DateTypeInfo(TypeInformation[datetime.date]):
     """``datetime.date``; a ``datetime`` is refused, since its time of day would be lost."""
 
     def check(self, value: Any) -> str | None:
@@ -287,7 +290,7 @@ class DateTypeInfo(TypeInformation):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class TimeTypeInfo(TypeInformation):
+class TimeTypeInfo(TypeInformation[datetime.time]):
     """``datetime.time`` without a zone.  Spark has such columns from 4.1 on."""
 
     def check(self, value: Any) -> str | None:
@@ -303,7 +306,7 @@ class TimeTypeInfo(TypeInformation):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class TimestampTypeInfo(TypeInformation):
+class TimestampTypeInfo(TypeInformation[datetime.datetime]):
     """``datetime.datetime``.
 
     As in PySpark, a naive one is local time; ``wall_clock`` is for Spark's ``timestamp_ntz``,
@@ -331,7 +334,7 @@ class TimestampTypeInfo(TypeInformation):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class PickledBytesTypeInfo(TypeInformation):
+class PickledBytesTypeInfo(TypeInformation[Any]):
     """Any object that can be pickled; a column holds the pickle as bytes.
 
     Classes of ``__main__``, local ones and lambdas travel by value, as with PyFlink's cloudpickle.

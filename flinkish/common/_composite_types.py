@@ -10,6 +10,7 @@ from flinkish._core.values.row import Row, rows_of
 from flinkish.common._basic_types import BasicType, BasicTypeInfo, TypeInformation, wrong
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
 from flinkish.common.names import quote_name
+from flinkish.common.type_variables import K, T, V
 
 _PRIMITIVES = frozenset(
     (
@@ -74,7 +75,7 @@ def _check_fields(
 
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
-class RowTypeInfo(TypeInformation):
+class RowTypeInfo(TypeInformation[Row]):
     """A row of fields, with names or with positions only (then ``f0``, ``f1``, … in columns).
 
     Takes a :class:`Row`, tuple or list with the fields in order, or a Row or dict with exactly
@@ -168,7 +169,7 @@ class RowTypeInfo(TypeInformation):
 
 
 @dataclass(frozen=True, slots=True, repr=False, init=False)
-class TupleTypeInfo(TypeInformation):
+class TupleTypeInfo(TypeInformation[tuple[Any, ...]]):
     """A tuple of fixed types; a column is a struct with fields ``f0``, ``f1``, … in it."""
 
     field_types: tuple[TypeInformation, ...]
@@ -222,10 +223,10 @@ def _check_elements(element: TypeInformation, value: Any, nulls: bool, needed: s
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class _ElementsTypeInfo(TypeInformation):
+class _ElementsTypeInfo(TypeInformation[list[T]]):
     """Values of one type in a row: tuples and NumPy arrays pass, lists come back."""
 
-    elem_type: TypeInformation
+    elem_type: TypeInformation[T]
 
     def __post_init__(self) -> None:
         require_type(self.elem_type, f"elem_type of {type(self).__name__}")
@@ -250,17 +251,17 @@ class _ElementsTypeInfo(TypeInformation):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ListTypeInfo(_ElementsTypeInfo):
+class ListTypeInfo(_ElementsTypeInfo[T]):
     """A list of values of one type."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ObjectArrayTypeInfo(_ElementsTypeInfo):
+class ObjectArrayTypeInfo(_ElementsTypeInfo[T]):
     """Flink's array of objects: here a list."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class BasicArrayTypeInfo(_ElementsTypeInfo):
+class BasicArrayTypeInfo(_ElementsTypeInfo[T]):
     """Flink's array of boxed numbers, truth values or strings: here a list."""
 
     def __post_init__(self) -> None:
@@ -275,7 +276,7 @@ class BasicArrayTypeInfo(_ElementsTypeInfo):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class PrimitiveArrayTypeInfo(_ElementsTypeInfo):
+class PrimitiveArrayTypeInfo(_ElementsTypeInfo[Any]):
     """Flink's array of primitives: a list, tuple or array without None; of BYTE, also ``bytes``.
 
     A column of bytes is ``binary``.
@@ -317,11 +318,11 @@ class PrimitiveArrayTypeInfo(_ElementsTypeInfo):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class MapTypeInfo(TypeInformation):
+class MapTypeInfo(TypeInformation[dict[K, V]]):
     """A dict with keys of one type, never None, and values of another."""
 
-    key_type_info: TypeInformation
-    value_type_info: TypeInformation
+    key_type_info: TypeInformation[K]
+    value_type_info: TypeInformation[V]
 
     def __post_init__(self) -> None:
         require_type(self.key_type_info, "the key type of a map")

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic
 
-from flinkish.common.type_variables import IN1, IN2, KEY, OUT
+from flinkish.common.type_variables import IN1, IN2, KEY, OUT, K, V
 from flinkish.functions.base import Function
 from flinkish.state.api import BroadcastState, ReadOnlyBroadcastState
 from flinkish.state.descriptors import MapStateDescriptor, StateDescriptor
@@ -46,8 +46,8 @@ class BaseBroadcastProcessFunction(Function):
 
         @abstractmethod
         def get_broadcast_state(
-            self, state_descriptor: MapStateDescriptor
-        ) -> BroadcastState[Any, Any]:
+            self, state_descriptor: MapStateDescriptor[K, V]
+        ) -> BroadcastState[K, V]:
             """The broadcast state, to read and to write."""
 
     class ReadOnlyContext(BaseContext):
@@ -55,8 +55,8 @@ class BaseBroadcastProcessFunction(Function):
 
         @abstractmethod
         def get_broadcast_state(
-            self, state_descriptor: MapStateDescriptor
-        ) -> ReadOnlyBroadcastState[Any, Any]:
+            self, state_descriptor: MapStateDescriptor[K, V]
+        ) -> ReadOnlyBroadcastState[K, V]:
             """The broadcast state, to read."""
 
 

@@ -9,6 +9,7 @@ from flinkish._core.operators.keyed_process import KeyedContext, KeyedProcess
 from flinkish._core.state.key_rows import visit_keys
 from flinkish.common.errors import ArgumentTypeError
 from flinkish.common.methods import require_methods
+from flinkish.common.type_variables import K, V
 from flinkish.functions.broadcast import (
     BroadcastProcessFunction,
     KeyedBroadcastProcessFunction,
@@ -47,14 +48,16 @@ class _Clocks:
 
 
 class _Writing(_Clocks):
-    def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState[Any, Any]:
+    def get_broadcast_state(
+        self, state_descriptor: MapStateDescriptor[K, V]
+    ) -> BroadcastState[K, V]:
         return self._owner.copies.writable(state_descriptor)
 
 
 class _Reading(_Clocks):
     def get_broadcast_state(
-        self, state_descriptor: MapStateDescriptor
-    ) -> ReadOnlyBroadcastState[Any, Any]:
+        self, state_descriptor: MapStateDescriptor[K, V]
+    ) -> ReadOnlyBroadcastState[K, V]:
         return self._owner.copies.readable(state_descriptor)
 
 

@@ -24,6 +24,7 @@ from flinkish.common.errors import (
     SerializationError,
     UnsupportedOperationError,
 )
+from flinkish.common.type_variables import IN, OUT, K, T, V
 from flinkish.functions.process import KeyedCoProcessFunction, KeyedProcessFunction
 from flinkish.functions.runtime_context import RuntimeContext
 from flinkish.metrics import MetricGroup
@@ -126,25 +127,25 @@ class TaskRuntimeContext(RuntimeContext):
             "before the function"
         )
 
-    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
+    def get_state(self, state_descriptor: ValueStateDescriptor[T]) -> ValueState[T]:
         """Refuse: UnsupportedOperationError, for a function without keys has no keyed state."""
         self._refuse()
 
-    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+    def get_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]:
         """Refuse: UnsupportedOperationError, for a function without keys has no keyed state."""
         self._refuse()
 
-    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
+    def get_map_state(self, state_descriptor: MapStateDescriptor[K, V]) -> MapState[K, V]:
         """Refuse: UnsupportedOperationError, for a function without keys has no keyed state."""
         self._refuse()
 
-    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
+    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor[T]) -> ReducingState[T]:
         """Refuse: UnsupportedOperationError, for a function without keys has no keyed state."""
         self._refuse()
 
     def get_aggregating_state(
-        self, state_descriptor: AggregatingStateDescriptor
-    ) -> AggregatingState[Any, Any]:
+        self, state_descriptor: AggregatingStateDescriptor[IN, Any, OUT]
+    ) -> AggregatingState[IN, OUT]:
         """Refuse: UnsupportedOperationError, for a function without keys has no keyed state."""
         self._refuse()
 
@@ -188,33 +189,31 @@ class KeyedRuntimeContext(TaskRuntimeContext):
         backend.table.illegal_type = ArgumentTypeError
         backend.table.not_serializable = SerializationError
 
-    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
+    def get_state(self, state_descriptor: ValueStateDescriptor[T]) -> ValueState[T]:
         """One value of each key."""
-        state: ValueState[Any] = self._state(state_descriptor, ValueStateDescriptor)
+        state: ValueState[T] = self._state(state_descriptor, ValueStateDescriptor)
         return state
 
-    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+    def get_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]:
         """A list of each key."""
-        state: ListState[Any] = self._state(state_descriptor, ListStateDescriptor)
+        state: ListState[T] = self._state(state_descriptor, ListStateDescriptor)
         return state
 
-    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
+    def get_map_state(self, state_descriptor: MapStateDescriptor[K, V]) -> MapState[K, V]:
         """A map of each key."""
-        state: MapState[Any, Any] = self._state(state_descriptor, MapStateDescriptor)
+        state: MapState[K, V] = self._state(state_descriptor, MapStateDescriptor)
         return state
 
-    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
+    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor[T]) -> ReducingState[T]:
         """One reduced value of each key."""
-        state: ReducingState[Any] = self._state(state_descriptor, ReducingStateDescriptor)
+        state: ReducingState[T] = self._state(state_descriptor, ReducingStateDescriptor)
         return state
 
     def get_aggregating_state(
-        self, state_descriptor: AggregatingStateDescriptor
-    ) -> AggregatingState[Any, Any]:
+        self, state_descriptor: AggregatingStateDescriptor[IN, Any, OUT]
+    ) -> AggregatingState[IN, OUT]:
         """One accumulator of each key."""
-        state: AggregatingState[Any, Any] = self._state(
-            state_descriptor, AggregatingStateDescriptor
-        )
+        state: AggregatingState[IN, OUT] = self._state(state_descriptor, AggregatingStateDescriptor)
         return state
 
     def _state(self, descriptor: StateDescriptor, kind: type[StateDescriptor]) -> Any:

@@ -2,16 +2,17 @@
 
 A method is declared once, by what its endpoint computes.  Its callers and its endpoint see two
 types of it, which depend on the object that it is taken from: ``Ask`` and ``Tell`` are descriptors
-whose ``__get__`` tells a gateway from an endpoint.  A type checker compares an endpoint's method
-with the type that an endpoint sees.  At run time there are no such objects: the marks return the
-function itself.
+whose ``__get__`` tells a gateway from an endpoint.  mypy compares an endpoint's method with the
+type that an endpoint sees.  Pyright asks whether the method, a function, is an ``Ask``: so ``Ask``
+and ``Tell`` are protocols, and ``__call__`` says which functions they are.  At run time there are
+no such objects: the marks return the function itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
 
 from flinkish._core.rpc.future import RpcFuture
 
@@ -23,42 +24,49 @@ __all__ = ["Ask", "Tell", "ask", "local", "tell"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
-R = TypeVar("R", covariant=True)
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-class Ask(Generic[P, R]):
+class Ask(Protocol[P, T]):
     """The type of a method that ``ask`` marks."""
 
     if TYPE_CHECKING:
 
         @overload
         def __get__(
-            self, instance: RpcEndpoint, owner: object = None
-        ) -> Callable[P, R | Awaitable[R] | Future[R]]: ...
+            self, instance: RpcEndpoint, owner: type | None = None, /
+        ) -> Callable[P, T | Awaitable[T] | Future[T]]: ...
         @overload
         def __get__(
-            self, instance: RpcGateway, owner: object = None
-        ) -> Callable[P, RpcFuture[R]]: ...
+            self, instance: RpcGateway, owner: type | None = None, /
+        ) -> Callable[P, RpcFuture[T]]: ...
         @overload
-        def __get__(self, instance: None, owner: object = None) -> Callable[..., Any]: ...
-        def __get__(self, instance: Any, owner: object = None) -> Any: ...
+        def __get__(self, instance: None, owner: type, /) -> Callable[..., Any]: ...
+        def __get__(self, instance: Any, owner: type | None = None, /) -> Any: ...
+        def __call__(  # noqa: D102 - for type checkers only
+            self, endpoint: Any, /, *args: P.args, **kwargs: P.kwargs
+        ) -> T | Awaitable[T] | Future[T]: ...
 
 
-class Tell(Generic[P]):
+class Tell(Protocol[P]):
     """The type of a method that ``tell`` marks."""
 
     if TYPE_CHECKING:
 
         @overload
         def __get__(
-            self, instance: RpcEndpoint, owner: object = None
+            self, instance: RpcEndpoint, owner: type | None = None, /
         ) -> Callable[P, Awaitable[None] | None]: ...
         @overload
-        def __get__(self, instance: RpcGateway, owner: object = None) -> Callable[P, None]: ...
+        def __get__(
+            self, instance: RpcGateway, owner: type | None = None, /
+        ) -> Callable[P, None]: ...
         @overload
-        def __get__(self, instance: None, owner: object = None) -> Callable[..., Any]: ...
-        def __get__(self, instance: Any, owner: object = None) -> Any: ...
+        def __get__(self, instance: None, owner: type, /) -> Callable[..., Any]: ...
+        def __get__(self, instance: Any, owner: type | None = None, /) -> Any: ...
+        def __call__(  # noqa: D102 - for type checkers only
+            self, endpoint: Any, /, *args: P.args, **kwargs: P.kwargs
+        ) -> Awaitable[None] | None: ...
 
 
 def ask(method: Callable[Concatenate[Any, P], T]) -> Ask[P, T]:

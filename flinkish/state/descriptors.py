@@ -6,10 +6,28 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
+from flinkish.common.type_variables import (
+    ACC_co,
+    IN_contra,
+    K_co,
+    OUT_co,
+    Subscriptable,
+    T_co,
+    V_co,
+)
 from flinkish.common.typeinfo import ListTypeInfo, MapTypeInfo, TypeInformation, as_type_information
 
 if TYPE_CHECKING:
+    from typing import Protocol, overload
+
+    from flinkish.common.type_variables import ACC, IN, OUT, T
     from flinkish.state.ttl import StateTtlConfig
+
+    class _Aggregate(Protocol[IN_contra, ACC, OUT_co]):
+        def create_accumulator(self) -> ACC: ...
+        def add(self, value: IN_contra, accumulator: ACC, /) -> ACC: ...
+        def get_result(self, accumulator: ACC, /) -> OUT_co: ...
+
 
 __all__ = [
     "AggregatingStateDescriptor",
@@ -115,17 +133,21 @@ class StateDescriptor:
         return f"{type(self).__name__}({self.name!r}, {self.type_info})"
 
 
-class ValueStateDescriptor(StateDescriptor):
+class ValueStateDescriptor(StateDescriptor, Subscriptable[T_co]):
     """One value of a key."""
 
-    def __init__(self, name: str, value_type_info: TypeInformation | str | None = None) -> None:
+    def __init__(
+        self, name: str, value_type_info: TypeInformation[T_co] | str | None = None
+    ) -> None:
         super().__init__(name, value_type_info)
 
 
-class ListStateDescriptor(StateDescriptor):
+class ListStateDescriptor(StateDescriptor, Subscriptable[T_co]):
     """A list of values of a key; ``elem_type_info`` is the type of one."""
 
-    def __init__(self, name: str, elem_type_info: TypeInformation | str | None = None) -> None:
+    def __init__(
+        self, name: str, elem_type_info: TypeInformation[T_co] | str | None = None
+    ) -> None:
         super().__init__(name)
         self.elem_type_info = as_type_information(
             elem_type_info, f"the type of elements of state {name!r}"
@@ -133,14 +155,14 @@ class ListStateDescriptor(StateDescriptor):
         self.type_info = ListTypeInfo(self.elem_type_info)
 
 
-class MapStateDescriptor(StateDescriptor):
+class MapStateDescriptor(StateDescriptor, Subscriptable[K_co, V_co]):
     """A map of a key, with keys and values of its own."""
 
     def __init__(
         self,
         name: str,
-        key_type_info: TypeInformation | str | None = None,
-        value_type_info: TypeInformation | str | None = None,
+        key_type_info: TypeInformation[K_co] | str | None = None,
+        value_type_info: TypeInformation[V_co] | str | None = None,
     ) -> None:
         super().__init__(name)
         self.key_type_info = as_type_information(
@@ -152,17 +174,31 @@ class MapStateDescriptor(StateDescriptor):
         self.type_info = MapTypeInfo(self.key_type_info, self.value_type_info)
 
 
-class ReducingStateDescriptor(StateDescriptor):
+class ReducingStateDescriptor(StateDescriptor, Subscriptable[T_co]):
     """A value of a key into which a function folds what is added.
 
     ``reduce_function`` is a ReduceFunction or a plain function of two values.
     """
 
+    if TYPE_CHECKING:
+
+        @overload
+        def __init__(
+            self: ReducingStateDescriptor[T],
+            name: str,
+            reduce_function: Callable[[T, T], T] | Any,
+            type_info: TypeInformation[T],
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: ReducingStateDescriptor[Any],
+            name: str,
+            reduce_function: Any,
+            type_info: str | None = None,
+        ) -> None: ...
+
     def __init__(
-        self,
-        name: str,
-        reduce_function: Any,
-        type_info: TypeInformation | str | None = None,
+        self, name: str, reduce_function: Any, type_info: TypeInformation | str | None = None
     ) -> None:
         super().__init__(name, type_info)
         self._reduce_function = as_reduce(
@@ -177,10 +213,30 @@ class ReducingStateDescriptor(StateDescriptor):
         return *super()._key(), self._reduce_function
 
 
-class AggregatingStateDescriptor(StateDescriptor):
-    """An accumulator of a key; ``state_type_info`` is the type of the accumulator."""
+class AggregatingStateDescriptor(StateDescriptor, Subscriptable[IN_contra, ACC_co, OUT_co]):
+    """An accumulator of a key; ``state_type_info`` is the type of the accumulator.
+
+    Type checkers know what goes in and comes out if the methods of ``agg_function`` are annotated.
+    """
 
     _METHODS = ("create_accumulator", "add", "get_result")
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __init__(
+            self: AggregatingStateDescriptor[IN, ACC, OUT],
+            name: str,
+            agg_function: _Aggregate[IN, ACC, OUT],
+            state_type_info: TypeInformation | str | None = None,
+        ) -> None: ...
+        @overload
+        def __init__(
+            self: AggregatingStateDescriptor[Any, Any, Any],
+            name: str,
+            agg_function: Any,
+            state_type_info: TypeInformation | str | None = None,
+        ) -> None: ...
 
     def __init__(
         self,

@@ -15,9 +15,11 @@ def test_the_program_runs() -> None:
 
 
 def test_strict_mypy_takes_programs_and_finds_their_faults(tmp_path: Path) -> None:
-    """The program of this directory, and the first example of the guide."""
+    """The program of this directory, that of states, and the first example of the guide."""
     program = tmp_path / "program.py"
     program.write_text((ROOT / "tests/rpc/typed_program.py").read_text())
+    states = tmp_path / "states.py"
+    states.write_text((ROOT / "tests/state/typed_program.py").read_text())
     example = tmp_path / "example.py"
     example.write_text(examples("docs/guides/rpc.md")[0])
     # mypy looks into the installed packages itself, and refuses to be told of them.
@@ -27,7 +29,16 @@ def test_strict_mypy_takes_programs_and_finds_their_faults(tmp_path: Path) -> No
     config.write_text("[mypy]\n[mypy-pyarrow.*]\nignore_missing_imports = True\n")
     mypy = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent"]
     done = subprocess.run(
-        [*mypy, "--config-file", str(config), "--cache-dir", str(tmp_path), program, example],
+        [
+            *mypy,
+            "--config-file",
+            str(config),
+            "--cache-dir",
+            str(tmp_path),
+            program,
+            states,
+            example,
+        ],
         env=os.environ | place,
         cwd=tmp_path,
         capture_output=True,

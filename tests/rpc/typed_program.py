@@ -20,6 +20,7 @@ from flinkish.rpc import (
     RpcGateway,
     RpcService,
     ask,
+    local,
     tell,
 )
 
@@ -44,6 +45,10 @@ class StoreGateway(RpcGateway):
 
     @ask
     def flush(self) -> None: ...
+
+    @local
+    @ask
+    def keep(self, value: object) -> None: ...
 
     @abstractmethod
     def size(self) -> int: ...
@@ -75,6 +80,9 @@ class Store(RpcEndpoint, StoreGateway):
 
     async def flush(self) -> None:
         await asyncio.sleep(0)
+
+    def keep(self, value: object) -> None:
+        assert value is self
 
     def size(self) -> int:
         return len(self.values)
@@ -128,6 +136,7 @@ def main() -> list[object]:
         gateway.put("a", 3)
         assert_type(gateway.with_timeout("1 minute").get("a").result(), int)
         assert_type(gateway.flush(), RpcFuture[None]).result()
+        assert_type(gateway.keep(store), RpcFuture[None]).result()
         assert_type(gateway.size(), int)
         assert_type(store.get_self_gateway(StoreGateway), StoreGateway)
         leader = Leader(service, "leader", 7)

@@ -5,6 +5,7 @@ import pytest
 
 from flinkish.common import Types
 from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
+from flinkish.common.typeinfo import ListTypeInfo, MapTypeInfo, TypeInformation
 from flinkish.functions import AggregateFunction, ReduceFunction
 from flinkish.state import (
     AggregatingStateDescriptor,
@@ -15,6 +16,7 @@ from flinkish.state import (
     StateTtlConfig,
     ValueStateDescriptor,
 )
+from tests.state import typed_program
 
 
 class Add(ReduceFunction):
@@ -158,3 +160,31 @@ def test_how_they_show() -> None:
     assert (
         repr(ListStateDescriptor("s", "int")) == "ListStateDescriptor('s', ListTypeInfo<Integer>)"
     )
+
+
+@pytest.mark.parametrize(
+    ("plain", "typed", "arguments"),
+    [
+        (ListTypeInfo, ListTypeInfo[int], (Types.LONG(),)),
+        (MapTypeInfo, MapTypeInfo[str, int], (Types.STRING(), Types.LONG())),
+        (ValueStateDescriptor, ValueStateDescriptor[int], ("n", Types.LONG())),
+        (ListStateDescriptor, ListStateDescriptor[int], ("n", Types.LONG())),
+        (MapStateDescriptor, MapStateDescriptor[str, int], ("n", Types.STRING(), Types.LONG())),
+        (ReducingStateDescriptor, ReducingStateDescriptor[int], ("n", plus, Types.LONG())),
+    ],
+)
+def test_objects_of_classes_with_parameters_are_those_without(
+    plain: Any, typed: Any, arguments: tuple[Any, ...]
+) -> None:
+    same = typed(*arguments)
+    assert same == plain(*arguments)
+    assert isinstance(same, plain)
+    assert pickle.dumps(same) == pickle.dumps(plain(*arguments))
+
+
+def test_classes_of_users_name_parameters_of_their_bases() -> None:
+    count, text = typed_program.Count(), typed_program.Text()
+    assert pickle.loads(pickle.dumps(count)) == count
+    assert isinstance(text, TypeInformation)
+    assert ValueStateDescriptor("t", text).type_info is text
+    assert [str(kind)[:12] for kind in typed_program.types()] == ["RowTypeInfo(", "TupleTypeInf"]

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from threading import Lock
 from typing import Any
 
 import pytest
@@ -266,7 +267,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(UnsupportedOperationError, match="process_element1"):
         harness.process_element(("key", 1), 1)
     with pytest.raises(SerializationError, match="cannot be kept"):
-        harness.process_element1(("key", lambda: None), 1)
+        harness.process_element1(("key", Lock()), 1)
 
 
 class Fails(ProcessJoinFunction):

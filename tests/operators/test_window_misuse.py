@@ -1,6 +1,7 @@
 """What windows refuse, and what errors say: facts C.26, C.30."""
 
 from collections.abc import Iterable, Iterator
+from threading import Lock
 from typing import Any
 
 import pytest
@@ -125,7 +126,7 @@ def test_elements_that_cannot_be_kept() -> None:
         harness_of(builder.process(Elements())) as h,
         pytest.raises(SerializationError, match="a window was given a value of type tuple"),
     ):
-        h.process_element(("k", lambda: 1), 1)
+        h.process_element(("k", Lock()), 1)
 
 
 class Broken(ProcessWindowFunction):

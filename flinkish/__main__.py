@@ -18,7 +18,7 @@ _PACKAGES = ("pyspark", "pyarrow", "pandas", "protobuf", "numpy", "msgspec", "cr
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the versions of flinkish and of what it runs on; gives the exit status."""
+    """Print the versions of flinkish and of what it runs on; return the exit status."""
     parser = argparse.ArgumentParser("flinkish", description="Flink's operator runtime for PySpark")
     parser.add_argument("--version", action="version", version=f"flinkish {__version__}")
     parser.parse_args(arguments)
@@ -42,7 +42,7 @@ def _version_of(package: str) -> str:
 
 
 def _java() -> str:
-    """The first line that the Java on the path says of itself."""
+    """The first line that ``java -version`` prints, for the Java on the path."""
     path = shutil.which("java")
     if path is None:
         return "not on the path"

@@ -55,7 +55,7 @@ class CompletableFuture(Generic[T]):
         return bool(self._made) or self._error is not None or self._is_done()
 
     def cancel(self) -> bool:
-        """Cancel the call; False, since a call that others wait for goes on: cancel the job."""
+        """Return False: a call that others wait for cannot be cancelled; cancel the job."""
         return False
 
     def cancelled(self) -> bool:

@@ -36,7 +36,7 @@ class ConfigOptions:
         return ConfigOptions.OptionBuilder(key)
 
     class OptionBuilder:
-        """A key that waits for the type of its values."""
+        """A key whose type of values is still to be said."""
 
         def __init__(self, key: str) -> None:
             self._key = key
@@ -66,7 +66,7 @@ class ConfigOptions:
             return ConfigOptions.TypedConfigOptionBuilder(self._key, str)
 
     class TypedConfigOptionBuilder(Generic[_T]):
-        """A key and the type of its values, which wait for a default."""
+        """A key and the type of its values, still without a default."""
 
         def __init__(self, key: str, type_: type[Any]) -> None:
             self._key = key

@@ -1,8 +1,8 @@
 """File systems by path or URI: pyarrow's own, else those of fsspec.
 
 What Spark calls a path is one of Hadoop's: it may begin as a URI does, but nothing in it is
-encoded, so ``%``, ``?`` and ``#`` are letters of a name.  `file_system_of_spark_path` is for these,
-and `file_system_of` for places that only flinkish reads and writes, where a URI is a URI.
+encoded, so ``%``, ``?`` and ``#`` are ordinary characters.  `file_system_of_spark_path` is for
+such paths, `file_system_of` for real URIs: places that only flinkish reads and writes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from flinkish.common.errors import IllegalArgumentError, MissingDependencyError
 __all__ = ["file_system_of", "file_system_of_spark_path"]
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
-# As Hadoop's Path reads it: what comes before the first slash, if it ends with a colon.
+# As in Hadoop's Path, a scheme is the part before the first slash, if that ends with a colon.
 _SPARK_PATH = re.compile(r"([^:/]+):(?://([^/]*))?(.*)", re.DOTALL)
 _ARROWS = {"file", "s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss"}
 
@@ -55,7 +55,7 @@ def file_system_of_spark_path(path: str, use: str) -> tuple[pafs.FileSystem, str
 
 
 def _opened(uri: str, path: str, use: str) -> tuple[pafs.FileSystem, str]:
-    """The file system of a URI for pyarrow, else for fsspec that of the ``path``."""
+    """The file system of a URI, by pyarrow; else that of the ``path``, by fsspec."""
     try:
         file_system, directory = pafs.FileSystem.from_uri(uri)
     except pa.ArrowInvalid as error:

@@ -15,7 +15,7 @@ __all__ = ["KafkaPosition", "OffsetReset", "Partition", "TopicOffsets", "as_json
 Partition: TypeAlias = tuple[str, int]
 OffsetReset: TypeAlias = Literal["earliest", "latest", "none"]
 
-# Offsets with a meaning of their own, as Flink's KafkaPartitionSplit and Spark have them.
+# Numbers that stand for a position, the same in Flink's KafkaPartitionSplit and in Spark.
 _LATEST, _EARLIEST, _COMMITTED = -1, -2, -3
 
 
@@ -43,11 +43,11 @@ class TopicOffsets(Protocol):
 
 @dataclass(frozen=True)
 class KafkaPosition:
-    """A place in each partition: the first that is known of these.
+    """A place in each partition.
 
-    Its offset in ``offsets``; that of the consumer group if it is ``committed``; its first record
-    of a ``time`` (ms) or later.  Else ``reset`` says it, also for an offset that the partition does
-    not have, or no longer.
+    It is the partition's offset in ``offsets``, else the consumer group's if ``committed``, else
+    the first record at a ``time`` (ms) or later.  If none of these is known, or the partition does
+    not have that offset (any more), ``reset`` decides.
     """
 
     reset: OffsetReset
@@ -57,30 +57,30 @@ class KafkaPosition:
 
     @property
     def is_asked_of_broker(self) -> bool:
-        """Whether Spark's options cannot say it without the partitions that there are."""
+        """Whether Spark's options can express it only if the partitions are known."""
         return self.committed or bool(self.offsets)
 
     @property
     def needs_group(self) -> bool:
-        """Whether committed offsets of a group were asked for by name."""
+        """Whether the program asked explicitly for the committed offsets of a group."""
         only_committed = self.committed and not self.offsets
         return only_committed or _COMMITTED in self.offsets.values()
 
     def options(self, which: Literal["starting", "ending"]) -> dict[str, str]:
-        """The options of Spark's connector for a position, as far as they can say it."""
+        """The options of Spark's connector for a position, as far as they can express it."""
         if self.reset == "none" and not self.offsets:
             return {}
         if self.time is None:
             return {f"{which}Offsets": as_json(self.offsets) if self.offsets else self.reset}
         found = {f"{which}Timestamp": str(self.time)}
-        if which == "starting":  # where there is no such record Spark fails unless it is told
+        if which == "starting":  # without this option Spark fails if there is no such record
             found["startingOffsetsByTimestampStrategy"] = "latest"
         return found
 
     def resolve(self, topics: TopicOffsets) -> dict[Partition, int]:
         """The offsets in all partitions.
 
-        IllegalStateError for one that has none, and is not to be reset.
+        IllegalStateError for a partition without such an offset whose reset strategy is NONE.
         """
         first, last = topics.beginnings(), topics.ends()
         committed = topics.committed() if self.committed and topics.group else {}
@@ -119,7 +119,7 @@ class KafkaPosition:
 def bounds_of(
     start: KafkaPosition, end: KafkaPosition, topics: TopicOffsets
 ) -> tuple[dict[Partition, int], dict[Partition, int]]:
-    """The offsets between which records are read; none of a partition whose end is not after it.
+    """First and last offsets by partition, without those whose end is not after their start.
 
     IllegalStateError for an end that a partition has not reached.
     """
@@ -132,7 +132,7 @@ def bounds_of(
                 "of Spark cannot wait for more; give an offset that is there, or latest()"
             )
     starts, ends = start.resolve(topics), end.resolve(topics)
-    # A partition that was made in between has no end; it is read another time.
+    # A partition that was created in between has no end here; a later run reads it.
     starts = {partition: offset for partition, offset in starts.items() if partition in ends}
     return starts, {partition: max(ends[partition], offset) for partition, offset in starts.items()}
 

@@ -1,6 +1,6 @@
-"""Settings of Flink that have no meaning on Spark: programs may set them, and are told once.
+"""Settings of Flink without an effect on Spark: a program may set them, and gets a warning.
 
-A class names its settings in a table, and `keeps` gives it the methods.
+A class lists its settings in a table, and `keeps` adds the methods for them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _C = TypeVar("_C", bound=type)
 
 @dataclass(frozen=True)
 class Kept:
-    """A setting with a value: the methods that set and get it, and its default.
+    """A setting with a value: the names of its setter and getter, and its default.
 
-    ``why`` says what Spark has instead.
+    ``why`` says what Spark does instead.
     """
 
     setter: str
@@ -32,7 +32,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Flag:
-    """A setting that is on or off: the methods that enable, disable and get it, and its default."""
+    """A switch: the names of the methods that enable, disable and get it, and its default."""
 
     enable: str
     disable: str
@@ -42,7 +42,7 @@ class Flag:
 
 
 def keeps(settings: Sequence[Kept | Flag]) -> Callable[[_C], _C]:
-    """A class decorator: methods for these settings, whose setters return the object and warn."""
+    """A class decorator that adds these settings' methods; setters warn and return the object."""
 
     def decorate(cls: _C) -> _C:
         for setting in settings:
@@ -76,7 +76,7 @@ def _switch(getter: str, value: bool, why: str) -> Callable[[Any], Any]:
     def switch(self: Any) -> Any:
         return _keep(self, getter, value, why)
 
-    switch.__doc__ = f"Keep the wish, with a warning: {why}."
+    switch.__doc__ = f"Keep the setting, with a warning: {why}."
     return switch
 
 

@@ -18,9 +18,9 @@ MAY_HOLD_ZERO = frozenset((float, tuple, list))
 
 
 def normalized_key(key: Any) -> Any:
-    """The key, with 0.0 for each -0.0 that it is or that its tuples hold; a list is a tuple.
+    """The key, with 0.0 in place of each -0.0, also in its tuples, and a tuple for each list.
 
-    ArgumentTypeError for a member of an Enum, which is equal to no value.
+    ArgumentTypeError for a member of an Enum, which equals no plain value.
     """
     if type(key) is float:
         return key + 0.0

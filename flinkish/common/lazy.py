@@ -28,8 +28,8 @@ def lazy_names(
     Any number of threads may ask for a name first.  The lock of a module's import lets one of
     them run the module; the others wait and store the same object under the same name once more.
 
-    If a module needs a package that is not installed, asking for its name raises a
-    MissingDependencyError with the extra of flinkish that brings it.
+    If a module needs a package that is not installed, access to a name of that module raises a
+    MissingDependencyError, which says which extra of flinkish installs the package.
 
     ``refused`` are modules that refuse names of the package, too, with those names in one text.
 
@@ -57,7 +57,7 @@ def lazy_names(
             missing = (error.name or "").partition(".")[0]
             if missing not in _EXTRAS:
                 raise
-            # Not at the top: the package of errors has lazy names itself.
+            # Not at the top: the package of the errors uses this module itself.
             from flinkish.common.errors import MissingDependencyError
 
             raise MissingDependencyError.of(

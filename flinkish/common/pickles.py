@@ -1,7 +1,8 @@
 """Pickles of any objects, for other processes to read.
 
-An object is pickled by reference to its class where that can be imported.  A class or a function of
-``__main__``, of a function's body, or a lambda travels by value, if a pickler for that is in `use`.
+An object is pickled by reference to its class if that can be imported.  Lambdas, and classes and
+functions of ``__main__`` or of a function's body, are pickled by value, by the pickler given to
+`use`.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ _by_value: Callable[[Any], bytes] | None = None
 
 
 def use(by_value: Callable[[Any], bytes]) -> None:
-    """Take a pickler, such as cloudpickle's ``dumps``, for what others cannot import."""
+    """Set the pickler, such as cloudpickle's ``dumps``, for objects that others cannot import."""
     global _by_value
     _by_value = by_value
 
 
 def dumps(value: Any, protocol: int = pickle.HIGHEST_PROTOCOL) -> bytes:
-    """The pickle of a value; what the picklers raise of one that has none."""
+    """The pickle of a value; raises the pickler's error for a value that cannot be pickled."""
     by_value = _by_value
     if by_value is None:
         return pickle.dumps(value, protocol)

@@ -1,8 +1,8 @@
-"""Names that PyFlink's modules have besides their own: those that they import themselves.
+"""Names that can be imported from PyFlink's modules because these import them themselves.
 
-``from pyflink.datastream.functions import KEY, OUT`` works in PyFlink because that module uses the
-two.  `pyflink_name` finds such a name for a module that does not have it, and refuses those of
-PyFlink's own machinery.
+``from pyflink.datastream.functions import KEY, OUT`` works in PyFlink because that module uses both
+names.  `pyflink_name` finds such a name for a module that lacks it, and refuses names that belong
+to the machinery between PyFlink and Java.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 __all__ = ["has_pyflink_name", "pyflink_name", "pyflink_names"]
 
-# Module to the names that PyFlink's module of that name imports.
+# For each module, the names that PyFlink's module of that name imports.
 _SEEN = {
     "flinkish.common": (
         "AvroRowDeserializationSchema AvroRowSerializationSchema CsvRowDeserializationSchema "
@@ -106,7 +106,7 @@ _SEEN = {
     ),
 }
 
-# The module that each of them is taken from.
+# For each of these names, the module of flinkish that has it.
 _HOMES = {
     "flinkish.common.completable_future": "CompletableFuture",
     "flinkish.common.config_options": "ConfigOption ConfigOptions",
@@ -202,7 +202,7 @@ def pyflink_name(module: str, name: str) -> Any:
 
     Raises:
         AttributeError: PyFlink's module has no such name either.
-        ImportError: the name is of the machinery around PyFlink's Java classes.
+        ImportError: the name belongs to the machinery between PyFlink and Java.
     """
     if name in _SEEN_IN.get(module, ()):
         return getattr(import_module(_HOME_OF[name]), name)
@@ -216,7 +216,7 @@ def pyflink_name(module: str, name: str) -> Any:
 
 
 def pyflink_names(module: str) -> Callable[[str], Any]:
-    """``__getattr__`` of a module in whose place PyFlink has more names (PEP 562)."""
+    """The ``__getattr__`` (PEP 562) of a module whose counterpart in PyFlink has more names."""
 
     def __getattr__(name: str) -> Any:
         return pyflink_name(module, name)

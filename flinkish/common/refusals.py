@@ -1,4 +1,4 @@
-"""Methods that a class has in PyFlink and refuses here, each with the way that works."""
+"""Methods of PyFlink's classes that are refused here, each with the way that works."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _C = TypeVar("_C", bound=type)
 
 
 def refuses(methods: Mapping[str, str]) -> Callable[[_C], _C]:
-    """A class decorator: methods that raise UnsupportedOperationError.
+    """A class decorator that adds methods that raise UnsupportedOperationError.
 
-    ``methods`` maps names of methods, several in one text, to the reason and the way that works.
+    ``methods`` maps names of methods, separated by spaces, to the reason and the way that works.
     """
 
     def decorate(cls: _C) -> _C:

@@ -32,7 +32,7 @@ class RestartStrategyConfiguration:
 
 @dataclass(frozen=True)
 class FallbackRestartStrategyConfiguration(RestartStrategyConfiguration):
-    """The strategy of the place where the job runs: on Spark, tasks that fail are tried again."""
+    """The cluster's own strategy: Spark tries failed tasks again."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,11 @@ class FailureRateRestartStrategyConfiguration(RestartStrategyConfiguration):
     delay_ms: int
 
     def get_max_failure_rate(self) -> int:
-        """How many failures the interval may have."""
+        """How many failures are allowed within the interval."""
         return self.max_failures
 
     def get_failure_interval(self) -> timedelta:
-        """The time in which failures count."""
+        """The interval over which failures are counted."""
         return timedelta(milliseconds=self.interval_ms)
 
     def get_delay_between_attempts_interval(self) -> timedelta:
@@ -93,7 +93,7 @@ class RestartStrategies:
 
     @staticmethod
     def fall_back_restart() -> FallbackRestartStrategyConfiguration:
-        """The strategy of the place where the job runs."""
+        """The cluster's own strategy."""
         return FallbackRestartStrategyConfiguration()
 
     @staticmethod

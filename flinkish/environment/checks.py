@@ -20,9 +20,9 @@ _CLASSES = {
 
 
 def check_function(function: Any, method: str) -> None:
-    """ArgumentTypeError for what is neither callable nor a function with the method of streams.
+    """ArgumentTypeError for an argument that is neither callable nor has the method.
 
-    Nor may it be a class of functions, of which an instance is meant.
+    A class of functions is refused, too: the call needs an instance of it.
     """
     if method == "process":
         require_methods(function, ("process_element",), "process takes a ProcessFunction")
@@ -40,7 +40,7 @@ def check_function(function: Any, method: str) -> None:
 
 
 def check_unkeyed(function: Any, method: str) -> None:
-    """ArgumentTypeError for a function that needs keys, on a stream without."""
+    """ArgumentTypeError for a function that needs keys, on a stream without keys."""
     if isinstance(function, (KeyedProcessFunction, KeyedCoProcessFunction)):
         raise ArgumentTypeError(
             f"{method} takes a {_CLASSES.get(method, 'ProcessFunction')} here, and "

@@ -111,7 +111,7 @@ class Configured:
         return self._checkpoints.get_checkpoint_interval()
 
     def set_state_backend(self: Self, state_backend: StateBackend) -> Self:
-        """Keep a state backend; state lies in the checkpoint of Spark's query, whichever it is."""
+        """Keep a state backend; state is in the checkpoint of Spark's query, whichever it is."""
         if not isinstance(state_backend, StateBackend):
             raise ArgumentTypeError(
                 "set_state_backend takes a StateBackend, such as HashMapStateBackend(), not "
@@ -156,7 +156,7 @@ class Configured:
         return self.get_checkpointing_mode()
 
     def is_force_unaligned_checkpoints(self) -> bool:
-        """Whether unaligned checkpoints were insisted on."""
+        """Whether unaligned checkpoints were forced."""
         return bool(self._checkpoints.is_force_unaligned_checkpoints())
 
     def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
@@ -165,7 +165,7 @@ class Configured:
         return self._configuration.get_boolean(key, True)
 
     def enable_changelog_state_backend(self: Self, enabled: bool) -> Self:
-        """Keep the wish, with a warning: each micro-batch writes the changes of state alone."""
+        """Keep the setting, with a warning: each micro-batch writes only the changes of state."""
         warnings.warn(
             "enable_changelog_state_backend has no effect on Spark: each micro-batch writes the "
             "changes of state alone, in any case",
@@ -175,12 +175,12 @@ class Configured:
         return self
 
     def is_changelog_state_backend_enabled(self) -> bool | None:
-        """Whether a log of changes was wished for; None if nobody said."""
+        """Whether a changelog was asked for; None if it was not set."""
         found = self._configuration.get_boolean(_CHANGELOG, False)
         return found if self._configuration.contains_key(_CHANGELOG) else None
 
     def get_default_local_parallelism(self) -> int:
-        """The number of tasks of a program that sets none: the cores of this machine."""
+        """The number of tasks if the program sets none: the cores of this machine."""
         return self._local_parallelism
 
     def set_default_local_parallelism(self, parallelism: int) -> None:
@@ -189,7 +189,7 @@ class Configured:
         self._local_parallelism = parallelism
 
     def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
-        """Refused: Spark's files of a job have another way to functions."""
+        """Refused: on Spark, functions get files in another way."""
         raise UnsupportedOperationError(
             f"register_cached_file({file_path!r}): PyFlink's functions cannot read such files "
             "either; send it with add_python_archive(path, 'data'), and functions open data/..."

@@ -104,15 +104,15 @@ class ConnectedStreams:
 
 
 class CopiedConnectedStreams(ConnectedStreams):
-    """A stream, with keys or without, and copies of another one's elements, for one function.
+    """A stream, keyed or not, connected with a stream of which every task gets a copy.
 
-    Both reach the same function object of a task, so what it keeps in its fields is of both.  In a
-    micro-batch copies come first.  It has no state of keys and no timers, as in PyFlink.
+    A task passes elements and copies to the same function object, whose fields both can use.  In a
+    micro-batch copies come first.  There is no keyed state and there are no timers, as in PyFlink.
     """
 
     def __init__(self, stream1: DataStream, stream2: DataStream, copied: int) -> None:
         super().__init__(stream1, stream2)
-        self._copied = copied  # 1 or 2: which of both
+        self._copied = copied  # 1 or 2: which of the two streams is copied
 
     @property
     def _is_keyed(self) -> bool:

@@ -1,4 +1,4 @@
-"""Functions of a stream and of copies that each task has of another one's elements."""
+"""Functions of two streams, of one of which every task gets a copy of each element."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_STATE = MapStateDescriptor("copies", Types.STRING(), Types.STRING())
 
 
 class _Both:
-    """Calls the methods of a function of two streams, the second for copies."""
+    """Calls a function of two streams: its first method for elements, its second for copies."""
 
     def __init__(self, function: Any, method: str, methods: tuple[str, str]) -> None:
         self.function = function
@@ -62,4 +62,4 @@ class OfBoth(_Both, BroadcastProcessFunction):
 
 
 class KeyedOfBoth(_Both, KeyedBroadcastProcessFunction):
-    """With keys, whose state it does not have."""
+    """With keys, but without keyed state."""

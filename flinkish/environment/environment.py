@@ -109,9 +109,9 @@ class StreamExecutionEnvironment(Configured):
         source_name: str = "Custom Source",
         type_info: TypeInformation | None = None,
     ) -> DataStream:
-        """The elements of a SourceFunction, which is a CheckpointedFunction, too; unbounded.
+        """The elements of a FlinkKafkaConsumer, or of a SourceFunction; unbounded.
 
-        Or those of a FlinkKafkaConsumer.
+        The SourceFunction must be a CheckpointedFunction, too.
         """
         from flinkish.functions.source import SourceFunction
 
@@ -133,8 +133,8 @@ class StreamExecutionEnvironment(Configured):
     def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream:
         """The lines of a text file, or of all files of a directory; bounded.
 
-        What is not of the charset becomes U+FFFD.  IllegalArgumentError for a charset that Python
-        does not know.
+        Bytes that the charset cannot decode become U+FFFD.  IllegalArgumentError for a charset that
+        Python does not know.
         """
         reading = StreamFormat.text_line_format(charset_name).reading
 
@@ -191,7 +191,7 @@ class StreamExecutionEnvironment(Configured):
         return JobClient(JobID.generate(), job)
 
     def get_execution_plan(self) -> str:
-        """The operators of the program that waits for `execute`, as JSON in Flink's form."""
+        """The operators of the program that `execute` would run, as JSON in Flink's form."""
         return json.dumps({"nodes": self._graph.plan(self.get_parallelism())}, indent=2)
 
     def close(self) -> None:

@@ -81,7 +81,7 @@ class KeyedStream(DataStream):
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> Any:
-        """The elements as `DataStream.execute_and_collect` gives them, each in a Row with its key.
+        """Run the job and return its elements, each in a Row with its key.
 
         The key is the field ``f0``, the element ``f1``, as in PyFlink.
         """
@@ -189,7 +189,7 @@ def _refused(method: str) -> Callable[..., NoReturn]:
             "function after it returns"
         )
 
-    refuse.__doc__ = "Refused: a stream with keys is no operator, and its keys partition it."
+    refuse.__doc__ = "Refused: a keyed stream is not an operator, and its keys partition it."
     return refuse
 
 

@@ -85,7 +85,7 @@ class Graph:
         return node
 
     def drop(self, node: Node) -> None:
-        """Forget a node that no other one reads."""
+        """Forget a node that no other node reads."""
         if node in self.nodes and not any(node in one.inputs for one in self.nodes):
             self.nodes.remove(node)
 
@@ -133,7 +133,7 @@ class Graph:
 
 
 def _shipped(node: Node, strategy: str) -> Iterator[tuple[Node, str]]:
-    """The operators from which elements come to a reader of a node, and how."""
+    """The operators that send elements to a reader of this node, and how they are shipped."""
     if not node.ships:
         yield node, strategy
         return

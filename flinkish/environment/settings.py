@@ -205,7 +205,7 @@ class CheckpointConfig:
         return self
 
     def is_externalized_checkpoints_enabled(self) -> bool:
-        """Whether checkpoints stay after a job was cancelled: with a storage they do."""
+        """Whether checkpoints are kept after a job is cancelled: with a storage they are."""
         return self._storage is not None
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:

@@ -1,4 +1,4 @@
-"""Slots of Flink's task managers, which Spark does not have: kept, and without effect."""
+"""Slots of Flink's task managers: settings that are kept without effect, as Spark has none."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Where Flink keeps state and checkpoints: settings that flinkish takes and partly needs.
+"""Where Flink keeps state and checkpoints: settings, of which flinkish uses only the paths.
 
-State of flinkish lies in the checkpoint of Spark's query, whichever backend a program names, so
-a state backend is kept and changes nothing.  The path of a checkpoint storage is where the
-checkpoints of jobs lie.
+Whichever backend a program names, flinkish keeps state in the checkpoint of Spark's query, so a
+state backend changes nothing.  The path of a checkpoint storage is the directory of the jobs'
+checkpoints.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class HashMapStateBackend(StateBackend):
 
 
 class PredefinedOptions(Enum):
-    """Flink's options of RocksDB by the disk that is under it."""
+    """Flink's sets of RocksDB options for different disks."""
 
     DEFAULT = 0
     SPINNING_DISK_OPTIMIZED = 1
@@ -63,11 +63,11 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return list(self._paths)
 
     def is_incremental_checkpoints_enabled(self) -> bool:
-        """Whether incremental checkpoints were asked for; those of flinkish always are."""
+        """Whether incremental checkpoints were asked for; flinkish's checkpoints always are."""
         return self._incremental
 
     def set_predefined_options(self, options: PredefinedOptions) -> None:
-        """Keep options by the kind of disk; they change nothing here."""
+        """Keep a set of options; it changes nothing here."""
         self._options = options
 
     def get_predefined_options(self) -> PredefinedOptions:
@@ -112,7 +112,7 @@ class CheckpointStorage:
         return self._path
 
     def get_savepoint_path(self) -> str | None:
-        """The directory of savepoints: that of the checkpoints, which are all there are here."""
+        """The directory of savepoints: that of the checkpoints, since there are no others here."""
         return self._path
 
 
@@ -133,7 +133,7 @@ class JobManagerCheckpointStorage(CheckpointStorage):
 
 
 class FileSystemCheckpointStorage(CheckpointStorage):
-    """Checkpoints in files below a directory, or the URL of a file system that workers reach."""
+    """Checkpoints in files below a directory or URL that the workers can reach."""
 
     MAX_FILE_STATE_THRESHOLD: ClassVar[int] = 1024 * 1024
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COPIES", "DataStream"]
 
-# How a stream ships a copy of each element to each task of the next operator.
+# Shipping that sends a copy of each element to each task of the next operator.
 COPIES = "BROADCAST"
 
 
@@ -242,7 +242,7 @@ class DataStream(Settled):
         return self._shipped("FORWARD")
 
     def _shipped(self, strategy: str) -> DataStream:
-        """A stream of these elements, of which plans say how Flink would ship them."""
+        """A stream of the same elements; plans show how Flink would ship them."""
 
         def build(stream: Any) -> Any:
             return stream

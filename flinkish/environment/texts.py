@@ -29,8 +29,8 @@ def printed(value: Any) -> str:
 
     Rows are ``+I[a, 1]`` with the short text of their kind (Row.toString), tuples ``(a,1)``
     (Tuple.toString), lists ``[a, b]`` and maps ``{a=1}`` (java.util), truth values ``true``, and
-    None is ``null``; a float is as Double.toString writes it, a datetime as java.sql.Timestamp,
-    and bytes as the list of Java's, which are signed.
+    None is ``null``; a float is written as by Double.toString, a datetime as by java.sql.Timestamp,
+    and bytes as a list of Java's signed bytes.
     """
     if isinstance(value, str):
         return value
@@ -65,7 +65,7 @@ def text_of(kind: TypeInformation) -> Callable[[Any], str]:
 
 
 def _narrowing(kind: TypeInformation) -> Callable[[Any], Any] | None:
-    """The function that leaves to each FLOAT the digits that tell it; None without a FLOAT."""
+    """A function that rounds each FLOAT to the digits that identify it; None without a FLOAT."""
     if kind == Types.FLOAT():
         return lambda value: None if value is None else float(str(np.float32(value)))
     if isinstance(kind, _ElementsTypeInfo) and (item := _narrowing(kind.elem_type)):

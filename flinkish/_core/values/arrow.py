@@ -1,4 +1,4 @@
-"""pyarrow, loaded when it is first used, so that what needs none of it runs without."""
+"""pyarrow, imported when it is first used, so that code that does not need it runs without."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["pyarrow"]
 
 
 class _Arrow:
-    """Has the attributes of the package, each from its first use on."""
+    """The package: gets each attribute when it is first used."""
 
     def __getattr__(self, name: str) -> Any:
         try:

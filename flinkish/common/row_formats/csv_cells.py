@@ -26,7 +26,7 @@ def text_of_csv(record: bytes) -> str:
 
 @dataclass(frozen=True)
 class CsvDialect:
-    """The characters of a kind of CSV; None where there is none."""
+    """The special characters of a CSV format; None for those that it does not have."""
 
     separator: str = ","
     quote: str | None = '"'
@@ -36,8 +36,8 @@ class CsvDialect:
     def first_line(self, text: str) -> list[str]:
         """The cells of the first line that is not a comment.
 
-        What comes after that line is not looked at.  RecordError for a quote that is not closed,
-        for text after one that is, and if there is no line.
+        What comes after that line is ignored.  RecordError for an unclosed quote, for text after a
+        closing quote, and if there is no line.
         """
         start = self._after_comments(text) if self.comments else 0
         if start == len(text):
@@ -48,7 +48,7 @@ class CsvDialect:
         return self._cut(text, start)
 
     def _after_comments(self, text: str) -> int:
-        """The first cell's place, after comments, empty lines and the spaces before it."""
+        """The index of the first cell, after comments, empty lines and spaces."""
         index = 0
         while index < len(text) and text[index] in " \r\n#":
             if text[index] != "#":
@@ -97,7 +97,7 @@ class CsvDialect:
         raise RecordError(f"a cell begins with {self.quote} and does not end with it")
 
     def _after_quote(self, text: str, index: int) -> int:
-        """The place of the separator or line end after a quoted cell; blanks may be between."""
+        """The index of the separator or line end after a quoted cell; blanks may be between."""
         while index < len(text) and text[index] != self.separator and text[index] not in _ENDS:
             if text[index] not in BLANKS:
                 raise RecordError(

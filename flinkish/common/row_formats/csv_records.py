@@ -45,7 +45,10 @@ Read = Callable[[str], Any]
 
 @dataclass(frozen=True)
 class CsvSettings:
-    """How rows are written as CSV: its characters, ``between`` elements, ``null`` for None."""
+    """How rows are written as CSV.
+
+    ``between`` separates elements within a cell, ``null`` is written for None.
+    """
 
     dialect: CsvDialect = field(default_factory=CsvDialect)
     between: str = ";"
@@ -53,7 +56,7 @@ class CsvSettings:
 
 
 class CsvRecordDecoder(RecordDecoder):
-    """One line of cells a record.
+    """One line of cells per record.
 
     With ``ignores``, a cell that cannot be read and a cell that is missing are None, and a line
     that cannot be cut into cells, or has too many, is left out.

@@ -19,7 +19,7 @@ _INFINITE = {"INF": "Infinity", "-INF": "-Infinity"}
 
 
 def bound_items(element: TypeInformation) -> Read:
-    """The function that makes an array of primitives of a JSON array."""
+    """The function that turns a JSON array into an array of primitives."""
     assert isinstance(element, BasicTypeInfo)
     basic = element.basic_type
     if basic is BasicType.CHAR:
@@ -53,7 +53,7 @@ def _primitive(basic: BasicType) -> Read:
 
 
 def _blank(node: Any) -> bool:
-    """Whether a node stands for the zero of a primitive."""
+    """Whether a node stands for zero in an array of primitives."""
     return node is None or (isinstance(node, str) and node.strip(BLANKS) in ("", "null"))
 
 
@@ -101,7 +101,7 @@ def _truth(node: Any) -> bool:
 
 
 def bound_character(node: Any) -> str | None:
-    """A text of one character, or the code of one."""
+    """A text of one character, or the code of a character."""
     if isinstance(node, int) and not isinstance(node, bool) and 0 <= node <= 0xFFFF:
         return clean_text(chr(node))
     if not isinstance(node, str) or len(node) > 1 or node > "\uffff":

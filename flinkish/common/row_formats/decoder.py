@@ -1,4 +1,4 @@
-"""The face of every format of records: bytes in, elements out."""
+"""The interface of the formats of records: bytes in, elements out."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class RecordDecoder(ABC):
 
     @abstractmethod
     def decode(self, record: bytes | None) -> list[Any]:
-        """The elements of a record, which may be none; None is a tombstone of Kafka.
+        """The elements of a record, if any; the record None is a tombstone of Kafka.
 
         RecordError says why the record, or which field of it, cannot be read.
         """
 
     def decode_column(self, records: pa.Array) -> pa.Array | None:
-        """The elements of a column of records at once, where that gives the same; else None."""
+        """The elements of a whole column of records, if that gives the same result; else None."""
         return None
 
 
 @dataclass(frozen=True)
 class Records:
-    """The records of a source: their decoder, and as SQL their bytes and where they are from."""
+    """The records of a source: their decoder, and SQL for their bytes and their origin."""
 
     decoder: RecordDecoder
     value: str

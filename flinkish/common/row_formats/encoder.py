@@ -36,8 +36,8 @@ __all__ = ["CsvEncoder", "JsonEncoder"]
 
 Write = Callable[[Any], str]
 _BYTES = Types.PRIMITIVE_ARRAY(Types.BYTE())
-_LONGEST_PLAIN = 24  # characters that Jackson looks at before it puts quotes
-# Jackson escapes the characters that are two in Java, and halves of such.
+_LONGEST_PLAIN = 24  # Jackson quotes texts with more characters, whatever they are
+# Jackson escapes surrogate pairs, which one character is here, and unpaired surrogates.
 _OUTSIDE = re.compile("[\ud800-\udfff\U00010000-\U0010ffff]")
 _EPOCH = datetime(1970, 1, 1)
 
@@ -55,7 +55,7 @@ def values_of(row: Any, row_type: RowTypeInfo | TupleTypeInfo) -> Sequence[Any]:
 
 
 class JsonEncoder:
-    """Makes a JSON object of a row, with all fields: those that are None are ``null``."""
+    """Writes a row as a JSON object with all fields: None is ``null``."""
 
     def __init__(self, row_type: RowTypeInfo) -> None:
         self._row_type = row_type
@@ -148,7 +148,7 @@ def _moment(value: Instant) -> datetime:
 
 
 def _plain(value: datetime) -> datetime:
-    """A datetime without a zone: one with a zone is the time in UTC."""
+    """A datetime without a zone; an aware datetime is converted to UTC first."""
     return value if value.tzinfo is None else value.astimezone(timezone.utc).replace(tzinfo=None)
 
 
@@ -197,10 +197,10 @@ def _text_writer(
 
 @dataclass(frozen=True)
 class CsvEncoder:
-    """Makes a line of a row; ``end`` comes after it.
+    """Writes a row as a line that ends with ``end``.
 
-    Quotes are around a text as Jackson puts them: if it is longer than 24 characters, or has a
-    character that is not above the separator and the quote in Unicode.
+    As in Jackson, a text is quoted if it has more than 24 characters, or a character that is not
+    above both the separator and the quote in Unicode.
     """
 
     row_type: RowTypeInfo
@@ -230,7 +230,7 @@ class CsvEncoder:
         return lambda value: null if value is None else self._quoted(write(value))
 
     def _text(self, type_: TypeInformation) -> Write:
-        """The function for the text of a cell, before there are quotes around it."""
+        """The function for the text of a cell, before it is quoted."""
         null = self.settings.null or ""
         if isinstance(type_, RowTypeInfo):
             parts = [self._part(one) for one in type_.field_types]

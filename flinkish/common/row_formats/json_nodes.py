@@ -20,9 +20,9 @@ _LONGEST_NUMBER = 1000  # Jackson's StreamReadConstraints
 
 
 class NodeReader:
-    """Reads the first JSON value of a record; what follows it does not count, as in Flink.
+    """Reads the first JSON value of a record and ignores what follows it, as in Flink.
 
-    Numbers with a fraction or an exponent are ``number`` of their text, a float by default.
+    ``number`` converts the texts of numbers with a fraction or an exponent, to floats by default.
     """
 
     def __init__(self, number: Callable[[str], Any] | None = None) -> None:
@@ -34,11 +34,11 @@ class NodeReader:
         )
 
     def read(self, record: bytes) -> Any:
-        """The value; RecordError for what is not JSON.
+        """The value; RecordError for a record that is not JSON.
 
-        The quick parser takes a part of what Jackson takes, and reads that in the same way.  What
-        it refuses is read again: trailing text, a byte order mark, UTF-16, numbers that are
-        infinite, halves of surrogate pairs.
+        The fast parser accepts a subset of what Jackson accepts, and reads it in the same way.  A
+        slower parser reads what it refuses: trailing text, a byte order mark, UTF-16, numbers that
+        overflow to infinity, unpaired surrogates.
         """
         if len(record) < _LONGEST_NUMBER:
             try:
@@ -64,7 +64,7 @@ class NodeReader:
 
 
 def _decoded(record: bytes) -> tuple[str, str | None]:
-    """The text as far as its bytes are right, and what is wrong with the next."""
+    """The text up to the first wrong byte, and what is wrong with that byte."""
     charset = json.detect_encoding(record)
     try:
         return record.decode(charset), None
@@ -87,7 +87,7 @@ def _refuse_constant(name: str) -> Any:
 
 
 def stripped(text: str) -> Decimal:
-    """A number without the zeros at its end, as Jackson keeps decimals."""
+    """A number without trailing zeros, as Jackson keeps decimals."""
     value = Decimal(text)
     if not value:
         return Decimal(0)
@@ -97,12 +97,12 @@ def stripped(text: str) -> Decimal:
 
 
 def clean_text(text: str) -> str:
-    """A text in which halves of surrogate pairs are ``?``, as Java encodes it."""
+    """A text with ``?`` for unpaired surrogates, as Java encodes it."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def text_of(node: Any) -> str:
-    """A single value as JsonNode.asText gives it; nothing of lists and objects."""
+    """A single value as JsonNode.asText returns it; an empty text for lists and objects."""
     if isinstance(node, str):
         return node
     if node is True or node is False:

@@ -14,7 +14,7 @@ __all__ = ["JsonRecordDecoder"]
 
 
 class JsonRecordDecoder(RecordDecoder):
-    """One JSON object a record, as JsonRowDeserializationSchema reads it.
+    """One JSON object per record, as JsonRowDeserializationSchema reads it.
 
     With ``ignores``, a field that cannot be read is None, and a record that is not an object is
     left out.
@@ -31,7 +31,7 @@ class JsonRecordDecoder(RecordDecoder):
         return _decoder, self._settings
 
     def decode(self, record: bytes | None) -> list[Any]:
-        """The row; nothing of the JSON ``null``."""
+        """The row; no element for the JSON ``null``."""
         try:
             if record is None:
                 raise RecordError("the record has no value (a tombstone)")

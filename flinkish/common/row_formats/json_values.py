@@ -48,7 +48,7 @@ BYTES = PrimitiveArrayTypeInfo(BasicTypeInfo(BasicType.BYTE))
 
 
 def field_types_of(type_: TypeInformation) -> list[TypeInformation]:
-    """The types that a type is made of; none of a single value's."""
+    """The types within a composite type; none for the type of a single value."""
     if isinstance(type_, (RowTypeInfo, TupleTypeInfo)):
         return type_.get_field_types()
     if isinstance(type_, MapTypeInfo):
@@ -57,7 +57,7 @@ def field_types_of(type_: TypeInformation) -> list[TypeInformation]:
 
 
 def has_decimals(type_: TypeInformation) -> bool:
-    """Whether Flink has Jackson keep all digits of fractions, for the sake of some field."""
+    """Whether some field makes Flink tell Jackson to keep all digits of fractions."""
     return (
         isinstance(type_, DecimalTypeInfo)
         or type_ == Types.BIG_DEC()
@@ -67,10 +67,10 @@ def has_decimals(type_: TypeInformation) -> bool:
 
 @dataclass(frozen=True)
 class JsonValues:
-    """The functions that make values of JSON nodes.
+    """The functions that convert JSON nodes to values.
 
-    With ``ignores``, what cannot be read is None; with ``complete`` a row must have all fields.
-    ``special`` are the functions of types that another dialect reads in its own way.
+    With ``ignores``, values that cannot be read are None; with ``complete`` a row must have all
+    fields.  ``special`` has the functions for types that another dialect reads differently.
     """
 
     ignores: bool = False
@@ -117,7 +117,7 @@ class JsonValues:
         raise unreadable(type_, "JSON")
 
     def row(self, type_: RowTypeInfo | TupleTypeInfo) -> Read:
-        """The function that makes the tuple of a row's fields of an object."""
+        """The function that turns an object into the tuple of a row's fields."""
         if isinstance(type_, RowTypeInfo):
             names = type_.get_field_names()
         else:
@@ -145,7 +145,7 @@ class JsonValues:
         key, value = self.reader(type_.key_type_info), self.reader(type_.value_type_info)
 
         def entries(node: Any) -> dict[Any, Any]:
-            # JsonNode.fields() of what is not an object has no entry.
+            # JsonNode.fields() has no entries if the node is not an object.
             read: dict[Any, Any] = {}
             for name, item in node.items() if isinstance(node, dict) else ():
                 try:
@@ -161,7 +161,7 @@ class JsonValues:
 
 
 def unreadable(type_: TypeInformation, format_: str) -> RecordError:
-    """The error for a type that a format has no form for."""
+    """The error for a type that a format cannot represent."""
     return RecordError(
         f"{format_} has no form for {type_}: declare Types.STRING() and make the value in a map"
     )
@@ -200,7 +200,7 @@ def _trimmed(node: Any) -> str:
 
 
 def _whole(bits: int) -> Read:
-    """Integers of 32 and 64 bits: a fraction is cut off, if the number is within the range."""
+    """Integers of 32 and 64 bits: a fraction is cut off if the number is within the range."""
     low, high = -(1 << (bits - 1)), 1 << (bits - 1)
     float_low, float_high = float(low), float(high)
 
@@ -251,7 +251,7 @@ def _truth(node: Any) -> bool:
 
 
 def _bytes(node: Any) -> bytes | None:
-    """Bytes of Base64; null of what is not a text, as JsonNode.binaryValue gives it."""
+    """Bytes from Base64; null for a node that is not a text, as in JsonNode.binaryValue."""
     if not isinstance(node, str):
         return None
     try:

@@ -39,14 +39,14 @@ _LAST_OF_FIRST_PLANE = "\uffff"
 
 
 def integer_of(text: str, bits: int | None) -> int:
-    """The integer of a text, within so many bits or without a limit.
+    """The integer of a text, within a number of bits, or of any size if that is None.
 
-    RecordError for another text: Java's parsers take no fraction, no exponent and no blanks.
+    RecordError for any other text: Java's parsers take no fraction, no exponent and no blanks.
     """
     if _INTEGER.fullmatch(text) and (text.isascii() or max(text) <= _LAST_OF_FIRST_PLANE):
         try:
             value = int(text)
-        except ValueError as error:  # more digits than Python reads
+        except ValueError as error:  # more digits than Python's int accepts
             raise RecordError(str(error)) from error
         if bits is None or -(1 << (bits - 1)) <= value < 1 << (bits - 1):
             return value
@@ -117,7 +117,7 @@ def decimal_of(text: str) -> Decimal:
 
 
 def fitted(value: Decimal, precision: int, scale: int) -> Decimal | None:
-    """A decimal rounded to so many places, half up; None if it has too many digits then."""
+    """A decimal rounded half up to a number of places; None if it then has too many digits."""
     value = value or Decimal(0)  # without an exponent
     if value.adjusted() >= precision - scale and value:
         return None
@@ -126,7 +126,7 @@ def fitted(value: Decimal, precision: int, scale: int) -> Decimal | None:
 
 
 def truth_of(text: str) -> bool:
-    """Whether a text says ``true``, in any case of letters; all else is false, as in Java."""
+    """Whether a text is ``true``, in upper or lower case; any other text is false, as in Java."""
     return text.strip(BLANKS).lower() == "true"
 
 
@@ -136,7 +136,7 @@ def double_text(value: float) -> str:
 
 
 def float_text(value: float) -> str:
-    """A float of 32 bits as Float.toString writes it: with the digits that tell it from others."""
+    """A float of 32 bits as Float.toString writes it: with the digits that identify it."""
     if not math.isfinite(value) or value == 0:
         return _java_text(value, repr(value))
     shortest = next(

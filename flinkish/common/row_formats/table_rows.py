@@ -46,7 +46,7 @@ class _Number(float):
 
 
 class _TableValues(JsonValues):
-    """JSON values as those of columns: texts and decimals of numbers have all their digits."""
+    """JSON values as column values: numbers keep all digits as texts and as decimals."""
 
     def _reader(self, type_: TypeInformation) -> Read:
         if isinstance(type_, DecimalTypeInfo):
@@ -58,7 +58,7 @@ class _TableValues(JsonValues):
 
 
 def _only(class_: type, read: Read, what: str) -> Read:
-    """A function for nodes of one class, which fails for others."""
+    """A function for nodes of one class; it fails for other nodes."""
 
     def checked(node: Any) -> Any:
         if not isinstance(node, class_):
@@ -119,11 +119,11 @@ class JsonTableDecoder(JsonRecordDecoder):
         return _json, (*self._settings, self._timestamps)
 
     def decode(self, record: bytes | None) -> list[Any]:
-        """The row; nothing of a tombstone and of JSON ``null``."""
+        """The row; no element for a tombstone and for JSON ``null``."""
         return super().decode(record) if record is not None and record.strip() else []
 
     def _rows_of(self, node: Any) -> list[Any]:
-        """The rows of a node: an array has one in each element."""
+        """The rows of a node: each element of an array is a row."""
         if not isinstance(node, list):
             return super()._rows_of(node)
         rows = []
@@ -145,12 +145,12 @@ def _json(
 class CsvTableDecoder(CsvRecordDecoder):
     """Lines as rows of a table, as CsvRowDataDeserializationSchema reads them.
 
-    Tombstones are left out.  An empty cell of another type than text is None, since that is how
-    None is written; in Flink it is an error.
+    Tombstones are left out.  An empty cell is None, unless its type is a text, since None is
+    written so; in Flink it is an error.
     """
 
     def decode(self, record: bytes | None) -> list[Any]:
-        """The row; nothing of a tombstone."""
+        """The row; no element for a tombstone."""
         return [] if record is None else super().decode(record)
 
     def __reduce__(self) -> tuple[Any, ...]:

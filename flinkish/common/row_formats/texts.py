@@ -1,4 +1,4 @@
-"""Texts of bytes, as Java decodes them."""
+"""Bytes decoded to texts as in Java."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MARKS = {
     "utf-32": {codecs.BOM_UTF32_LE: "utf-32-le", codecs.BOM_UTF32_BE: "utf-32-be"},
 }
 
-# Java replaces the bytes of a surrogate together, Python each of them.
+# Java replaces the bytes of a surrogate by one U+FFFD, Python replaces each byte.
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 _REPLACEMENT = "\ufffd".encode()
 
@@ -41,12 +41,12 @@ def charset_of(name: str) -> str:
 
 
 def is_wide(charset: str) -> bool:
-    """Whether each character of a charset is two bytes or more, so that lines need all bytes."""
+    """Whether characters of a charset have two bytes or more, so that files are read whole."""
     return charset.startswith(("utf-16", "utf-32"))
 
 
 def decoded(data: bytes, charset: str) -> str:
-    """The text of bytes; U+FFFD stands for what is not of the charset."""
+    """The text of bytes; U+FFFD replaces what the charset cannot decode."""
     for mark, order in _MARKS.get(charset, {}).items():
         if data.startswith(mark):
             data, charset = data[len(mark) :], order
@@ -78,7 +78,7 @@ class TextDecoder(RecordDecoder):
         return [decoded(record, self.charset)]
 
     def decode_column(self, records: pa.Array) -> pa.Array | None:
-        """A column of UTF-8 without faults and tombstones is a column of texts already."""
+        """A column of valid UTF-8 without tombstones is already a column of texts."""
         if self.charset != "utf-8" or records.null_count:
             return None
         import pyarrow as pa

@@ -51,7 +51,7 @@ def _date(year: str, month: str, day: str, text: str) -> date:
 
 
 def _clock(text: str, hour: str, minute: str, second: str | None, nanos: int) -> tuple[int, time]:
-    """The days that a clock adds, 1 for 24:00, and the time of day."""
+    """The days to add to the date, 1 for 24:00, and the time of day."""
     if (hour, int(minute), int(second or 0), nanos) == ("24", 0, 0, 0):
         return 1, time()
     try:
@@ -134,7 +134,7 @@ def jdbc_date(text: str) -> date:
 
 
 def _rolled(parts: re.Match[str], text: str) -> date:
-    """A date whose day may be after the month's last: java.sql counts on into the next month."""
+    """A date whose day may exceed the month: java.sql counts on into the next month."""
     year, month, day = int(parts[1]), int(parts[2]), int(parts[3])
     if not (1 <= month <= 12 and 1 <= day <= 31) or year < 1:
         raise RecordError(f"{text!r} is not a date")
@@ -165,7 +165,7 @@ def jdbc_timestamp(text: str) -> datetime:
 
 
 def _seconds(clock: Sequence[str]) -> int:
-    """Hours, minutes and seconds, each of which may be more than a clock shows, as in java.sql."""
+    """Hours, minutes and seconds, each of which may be out of range, as in java.sql."""
     hours, minutes, seconds = (integer_of(text, 32) for text in clock)
     return (hours * 60 + minutes) * 60 + seconds
 
@@ -186,7 +186,7 @@ def instant_of(text: str) -> Instant:
 
 
 def epoch_instant_of(text: str) -> Instant | None:
-    """The point in time of seconds since 1970, with their fraction; None of another text."""
+    """The point in time of seconds since 1970, with a fraction; None for any other text."""
     digits = _DIGITS.fullmatch(text)
     if digits is None:
         return None

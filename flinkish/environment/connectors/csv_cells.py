@@ -32,9 +32,9 @@ def written_list(column: str, between: str) -> str:
 class CellReader:
     """How cells become values, with the null literal.
 
-    A cell of a number or a truth value that is empty is None, and an empty text a text.  A cell
-    that is no such value fails the job with the cell, and so does a text with bytes that are not
-    UTF-8, for which Spark's parser puts U+FFFD.
+    An empty cell is None for numbers and truth values, and an empty string for texts.  A cell that
+    is not a value of its type fails the job, and the error shows the cell.  So does a text with
+    bytes that are not UTF-8, which Spark's parser would replace by U+FFFD.
     """
 
     null: str | None

@@ -148,8 +148,8 @@ class FileCompactor:
 class FileSink(Sink):
     """Writes elements to files; `for_row_format` and `for_bulk_format` begin it.
 
-    Each sink and micro-batch has a directory of its own under the base path, with files that never
-    change: it is hidden in ``.inprogress`` until the batch is committed, as Flink's part files are
+    Each sink and micro-batch has a separate directory under the base path, whose files never
+    change.  It is hidden in ``.inprogress`` until the batch is committed, as Flink's part files are
     until a checkpoint is complete.  So elements are written exactly once, and several sinks and
     jobs may share a base path.  A `FileSource` reads the base path; readers of Spark take
     ``base_path/*``.

@@ -54,10 +54,10 @@ class StreamFormat:
 
     @staticmethod
     def text_line_format(charset_name: str = "UTF-8") -> StreamFormat:
-        """Their lines; what is not of the charset becomes U+FFFD, as in Flink.
+        """The lines of files; bytes that the charset cannot decode become U+FFFD, as in Flink.
 
         IllegalArgumentError for a charset that Python does not know.  Files of UTF-16 and UTF-32
-        are read whole, others by lines and in parts.
+        are read in one piece each, others line by line and in splits.
         """
         decoder = LinesDecoder(charset_name)
         options = {"wholetext": "true"} if is_wide(decoder.charset) else {"lineSep": "\n"}
@@ -109,7 +109,7 @@ class FileSource(Source):
 
     @staticmethod
     def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:
-        """Begin a source of the files at these paths: files or directories, no patterns."""
+        """Begin a source that reads these paths: files or directories, not patterns."""
         if not isinstance(stream_format, StreamFormat):
             raise ArgumentTypeError(
                 "the format of files is a StreamFormat, such as StreamFormat.text_line_format(), "
@@ -119,7 +119,7 @@ class FileSource(Source):
 
     @staticmethod
     def for_bulk_file_format(bulk_format: BulkFormat, *paths: str) -> FileSourceBuilder:
-        """Begin a source of columnar files at these paths: files or directories, no patterns."""
+        """Begin a source of columnar files at these paths: files or directories, not patterns."""
         if not isinstance(bulk_format, BulkFormat):
             raise ArgumentTypeError(
                 "the format of files is a BulkFormat, such as ParquetColumnarRowInputFormat(...), "
@@ -157,7 +157,7 @@ class FileSourceBuilder:
         self._monitored = False
 
     def monitor_continuously(self, discovery_interval: Duration) -> FileSourceBuilder:
-        """Read the files that come into a directory, too, with each micro-batch, however old.
+        """In each micro-batch read the files that have been added to a directory, however old.
 
         IllegalArgumentError for several paths.
         """

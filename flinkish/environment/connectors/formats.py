@@ -47,9 +47,9 @@ class _RowDeserializationSchema(DeserializationSchema):
 class JsonRowDeserializationSchema(_RowDeserializationSchema):
     """Rows as JSON objects; `builder` makes it.
 
-    Texts and numbers become values of the declared types as in Flink: ``"2"`` an int, 11.25 a
-    text.  A record that cannot be read fails the job; the error names the field and where the
-    record is from.
+    Texts and numbers are converted to the declared types as in Flink: an INT takes ``"2"``, a
+    STRING takes 11.25.  A record that cannot be read fails the job; the error names the field and
+    where the record is from.
     """
 
     class Builder:
@@ -80,7 +80,7 @@ class JsonRowDeserializationSchema(_RowDeserializationSchema):
         def ignore_parse_errors(self) -> JsonRowDeserializationSchema.Builder:
             """Give None for a field that cannot be read, and leave out records that are not JSON.
 
-            A record that is another JSON value than an object is left out, too.
+            A JSON record that is not an object is left out, too.
             """
             self._ignores = True
             return self
@@ -88,7 +88,7 @@ class JsonRowDeserializationSchema(_RowDeserializationSchema):
         def build(self) -> JsonRowDeserializationSchema:
             """Make the format.
 
-            ArgumentTypeError for a type that JSON has no form for.
+            ArgumentTypeError for a type that JSON cannot represent.
             """
             if self._ignores and self._complete:
                 raise IllegalArgumentError(
@@ -110,7 +110,7 @@ class JsonRowDeserializationSchema(_RowDeserializationSchema):
 class CsvRowDeserializationSchema(_RowDeserializationSchema):
     """Rows as lines of values; the constructor of its `Builder` takes their type.
 
-    A record is one line; quotes may hold line ends, and what comes after the line is not read.
+    A record is one line; line ends may be within quotes, and text after the line is ignored.
     """
 
     class Builder:
@@ -124,7 +124,7 @@ class CsvRowDeserializationSchema(_RowDeserializationSchema):
             self._ignores = False
 
         def set_allow_comments(self, allow_comments: bool) -> CsvRowDeserializationSchema.Builder:
-            """Pass over lines that begin with ``#``; a record of nothing else cannot be read."""
+            """Skip lines that begin with ``#``; a record with only such lines cannot be read."""
             return self._set(comments=allow_comments)
 
         def set_array_element_delimiter(
@@ -135,7 +135,7 @@ class CsvRowDeserializationSchema(_RowDeserializationSchema):
             return self
 
         def set_field_delimiter(self, delimiter: str) -> CsvRowDeserializationSchema.Builder:
-            """Set what is between two values, "," by default; one character."""
+            """Set the character between two values, "," by default."""
             return self._set(separator=_character(delimiter, "the field delimiter"))
 
         def set_quote_character(self, c: str) -> CsvRowDeserializationSchema.Builder:
@@ -154,7 +154,7 @@ class CsvRowDeserializationSchema(_RowDeserializationSchema):
         def set_ignore_parse_errors(
             self, ignore_parse_errors: bool
         ) -> CsvRowDeserializationSchema.Builder:
-            """Give None for values that are not of their types, and for those that are missing.
+            """Return None for values that are missing or not of their types.
 
             A record with too many values, or with a quote that is not closed, is left out.
             """
@@ -164,7 +164,7 @@ class CsvRowDeserializationSchema(_RowDeserializationSchema):
         def build(self) -> CsvRowDeserializationSchema:
             """Make the format.
 
-            ArgumentTypeError for a type that CSV has no form for.
+            ArgumentTypeError for a type that CSV cannot represent.
             """
             for type_ in self._type.field_types:
                 if isinstance(type_, ListTypeInfo):
@@ -185,7 +185,7 @@ class CsvRowDeserializationSchema(_RowDeserializationSchema):
 
 @contextmanager
 def _refused_types() -> Iterator[None]:
-    """An error of a format's definition as that of an argument."""
+    """Raise an error in a format's definition as an ArgumentTypeError."""
     try:
         yield
     except RecordError as error:
@@ -241,7 +241,7 @@ class JsonRowSerializationSchema(_RowSerializationSchema):
             return self
 
         def build(self) -> JsonRowSerializationSchema:
-            """Make the format; ArgumentTypeError for a type that JSON has no form for."""
+            """Make the format; ArgumentTypeError for a type that JSON cannot represent."""
             row_type = _row_type(self._type, "JsonRowSerializationSchema")
             with _refused_types():
                 return JsonRowSerializationSchema(row_type, JsonEncoder(row_type))
@@ -266,7 +266,7 @@ class CsvRowSerializationSchema(_RowSerializationSchema):
             self._end = "\n"
 
         def set_field_delimiter(self, c: str) -> CsvRowSerializationSchema.Builder:
-            """Set what is between two values, "," by default; one character."""
+            """Set the character between two values, "," by default."""
             return self._set(separator=_character(c, "the field delimiter"))
 
         def set_line_delimiter(self, delimiter: str) -> CsvRowSerializationSchema.Builder:
@@ -284,7 +284,7 @@ class CsvRowSerializationSchema(_RowSerializationSchema):
             return self
 
         def disable_quote_character(self) -> CsvRowSerializationSchema.Builder:
-            """Put nothing around values, whatever is in them."""
+            """Never quote values, whatever they contain."""
             return self._set(quote=None)
 
         def set_quote_character(self, c: str) -> CsvRowSerializationSchema.Builder:
@@ -292,7 +292,7 @@ class CsvRowSerializationSchema(_RowSerializationSchema):
             return self._set(quote=_character(c, "the quote character"))
 
         def set_escape_character(self, c: str) -> CsvRowSerializationSchema.Builder:
-            """Set the character that is doubled within quotes, as these are; one character."""
+            """Set the escape character: within quotes it is doubled, as the quote character is."""
             return self._set(escape=_character(c, "the escape character"))
 
         def set_null_literal(self, s: str) -> CsvRowSerializationSchema.Builder:
@@ -301,7 +301,7 @@ class CsvRowSerializationSchema(_RowSerializationSchema):
             return self
 
         def build(self) -> CsvRowSerializationSchema:
-            """Make the format; ArgumentTypeError for a type that CSV has no form for."""
+            """Make the format; ArgumentTypeError for a type that CSV cannot represent."""
             settings = CsvSettings(self._dialect, self._between, self._null)
             with _refused_types():
                 encode = CsvEncoder(self._type, settings, self._end)

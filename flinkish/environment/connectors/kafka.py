@@ -39,7 +39,7 @@ _SUBSCRIPTIONS = {
     "subscribePattern": "set_topic_pattern",
     "assign": "set_partitions",
 }
-# Properties that Flink's KafkaSource sets itself, or that are its own and not of Kafka.
+# Properties that Flink's KafkaSource overrides, or that belong to it and not to Kafka.
 _OVERRIDDEN = frozenset(
     (
         *("key.deserializer", "value.deserializer", "enable.auto.commit", "client.id.prefix"),
@@ -58,7 +58,7 @@ class KafkaTopicPartition:
 
 
 class KafkaOffsetResetStrategy(Enum):
-    """Where reading begins in a partition whose offset is not known, or not there any more."""
+    """Where reading begins in a partition whose offset is unknown or no longer exists."""
 
     LATEST = 0
     EARLIEST = 1
@@ -66,7 +66,7 @@ class KafkaOffsetResetStrategy(Enum):
 
 
 class KafkaOffsetsInitializer:
-    """Where reading begins or ends, if no checkpoint says it.
+    """Where reading begins or ends, if there is no checkpoint to go on from.
 
     Partitions that a topic gets while a job runs are read from their first record on.
     """
@@ -94,10 +94,10 @@ class KafkaOffsetsInitializer:
         offsets: Mapping[KafkaTopicPartition, int],
         offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.EARLIEST,
     ) -> KafkaOffsetsInitializer:
-        """At an offset of each partition, of those that are read.
+        """At the given offset of each partition.
 
-        Other partitions begin at the committed offset of the group, if there are both, else where
-        the strategy says; so do those that do not have the offset, or no longer.
+        Partitions that are not named, or do not have the offset (any more), begin at the offset
+        that the group has committed, if any, else where the strategy says.
         """
         for partition, offset in offsets.items():
             if not isinstance(partition, KafkaTopicPartition) or type(offset) is not int:
@@ -115,8 +115,8 @@ class KafkaOffsetsInitializer:
     ) -> KafkaOffsetsInitializer:
         """At the offset that the group has committed, else where the strategy says.
 
-        Spark commits none: a job that goes on from its checkpoint has its own, and another one
-        begins where the group was left.
+        Spark itself commits no offsets to Kafka: a job that goes on from a checkpoint takes its
+        offsets from there, and any other job begins at those that the group's consumers committed.
         """
         reset = _reset_of(offset_reset_strategy)
         return KafkaOffsetsInitializer(KafkaPosition(reset, committed=True))
@@ -219,15 +219,15 @@ class KafkaSourceBuilder:
         return self._subscribe("assign", json.dumps(by_topic))
 
     def set_group_id(self, group_id: str) -> KafkaSourceBuilder:
-        """Set the group whose committed offsets are asked for.
+        """Set the group whose committed offsets `KafkaOffsetsInitializer` reads.
 
-        Spark's consumers have groups of their own, whose names begin with it.
+        Spark's consumers have groups of their own, whose names begin with this name.
         """
         self._group = group_id
         return self._set("groupIdPrefix", group_id)
 
     def set_client_id_prefix(self, prefix: str) -> KafkaSourceBuilder:
-        """Set the beginning of the names of Spark's consumer groups, unless a group says it."""
+        """Set the prefix of the names of Spark's consumer groups, unless a group is set."""
         return self if self._group is not None else self._set("groupIdPrefix", prefix)
 
     def set_starting_offsets(
@@ -268,9 +268,9 @@ class KafkaSourceBuilder:
     def set_property(self, key: str, value: str) -> KafkaSourceBuilder:
         """Set a property of Kafka's consumers.
 
-        ``group.id`` is `set_group_id`.  ``auto.offset.reset`` says that a job goes on at the first
-        offset that is left if Kafka has deleted records that it has not read; else it fails.
-        Properties that Flink's KafkaSource overrides, and those of its own, change nothing.
+        ``group.id`` has the same effect as `set_group_id`.  If Kafka has deleted records that a job
+        has not read, the job fails, or, with ``auto.offset.reset``, goes on at the first offset
+        that is left.  Properties that Flink's KafkaSource overrides or defines change nothing.
         """
         if key == "group.id":
             return self.set_group_id(value)
@@ -287,8 +287,8 @@ class KafkaSourceBuilder:
     def build(self) -> KafkaSource:
         """Make the source.
 
-        IllegalArgumentError if brokers, topics or format are missing, or a group that offsets are
-        asked of, and for an end before all records.
+        IllegalArgumentError if brokers, topics or format are missing, if committed offsets are
+        asked for without a group, and for an end before the first record.
         """
         needed = {
             "set_bootstrap_servers": "kafka.bootstrap.servers" in self._options,
@@ -315,7 +315,7 @@ class KafkaSourceBuilder:
         return KafkaSource(self._options, self._schema, start, end, self._group)
 
     def _subscribe(self, option: str, value: str) -> KafkaSourceBuilder:
-        """Say what is read, once; IllegalArgumentError for a second way, as in Flink."""
+        """Set the topics, once; IllegalArgumentError if they were set already, as in Flink."""
         for other, method in _SUBSCRIPTIONS.items():
             if other in self._options:
                 raise IllegalArgumentError(

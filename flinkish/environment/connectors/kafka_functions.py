@@ -1,8 +1,8 @@
 """Kafka's sources and sinks of Flink's first generation, as settings of the second.
 
-``FlinkKafkaConsumer`` and ``FlinkKafkaProducer`` say what `KafkaSource` and `KafkaSink` say, with
-other words; their defaults are theirs: a consumer begins at the offsets that its group has
-committed, else where its properties' ``auto.offset.reset`` says.
+``FlinkKafkaConsumer`` and ``FlinkKafkaProducer`` are other interfaces of `KafkaSource` and
+`KafkaSink` with different defaults: a consumer begins at the offsets that its group has
+committed, else where the property ``auto.offset.reset`` says.
 """
 
 from __future__ import annotations
@@ -105,22 +105,22 @@ class FlinkKafkaConsumer(Source):
         return self
 
     def set_start_from_group_offsets(self) -> FlinkKafkaConsumer:
-        """Begin where the group has committed, else where ``auto.offset.reset`` says."""
+        """Begin at the group's committed offsets, else where ``auto.offset.reset`` says."""
         self._starting = self._reset()
         return self
 
     def set_commit_offsets_on_checkpoints(self, commit_on_checkpoints: bool) -> FlinkKafkaConsumer:
-        """Keep the wish to commit offsets to Kafka: Spark keeps them in its checkpoint."""
+        """Kept without effect: Spark keeps offsets in its checkpoint and commits none to Kafka."""
         return self
 
     def disable_filter_restored_partitions_with_subscribed_topics(self) -> FlinkKafkaConsumer:
-        """Keep the wish to read topics that were left out: Spark reads those that are named."""
+        """Kept without effect: Spark always reads only the topics that are named."""
         return self
 
     def assign_timestamps_and_watermarks(
         self, watermark_strategy: WatermarkStrategy
     ) -> FlinkKafkaConsumer:
-        """Take event time from this strategy, of each partition by itself."""
+        """Assign event time and watermarks by this strategy, separately in each partition."""
         self.watermark_strategy = watermark_strategy
         return self
 
@@ -193,7 +193,7 @@ class FlinkKafkaProducer(Sink):
         self._sink = builder.build()
 
     def set_log_failures_only(self, log_failures_only: bool) -> FlinkKafkaProducer:
-        """Refuse to go on after a record that could not be written.
+        """Accept only False: a job never goes on after a record that could not be written.
 
         IllegalArgumentError for True: a job fails rather than lose records.
         """
@@ -205,11 +205,11 @@ class FlinkKafkaProducer(Sink):
         return self
 
     def set_flush_on_checkpoint(self, flush_on_checkpoint: bool) -> FlinkKafkaProducer:
-        """Keep the wish: Spark flushes before a micro-batch commits, in any case."""
+        """Kept without effect: Spark always flushes before a micro-batch commits."""
         return self
 
     def set_write_timestamp_to_kafka(self, write_timestamp_to_kafka: bool) -> FlinkKafkaProducer:
-        """Refuse event times as times of records: Spark's connector gives records Kafka's time.
+        """Accept only False: Spark's connector leaves the time of a record to Kafka.
 
         IllegalArgumentError for True.
         """
@@ -221,7 +221,7 @@ class FlinkKafkaProducer(Sink):
         return self
 
     def ignore_failures_after_transaction_timeout(self) -> FlinkKafkaProducer:
-        """Keep the wish: there are no transactions."""
+        """Kept without effect: there are no transactions."""
         return self
 
     def writer(self, kind: TypeInformation | None) -> Act:

@@ -1,7 +1,7 @@
-"""The fields of users' functions, read off their code: which of them a function may change.
+"""The fields of users' functions: reads from their code which fields a function may change.
 
 In Flink a function object lives as long as its task.  On Spark a task of a stream lives for one
-micro-batch, so an operator asks here which of its functions have fields that must outlive it.
+micro-batch, so an operator asks here which of its functions have fields that must outlive the task.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _STORES = {"STORE_ATTR", "DELETE_ATTR", "STORE_DEREF", "STORE_GLOBAL"}
 
 
 def users_own(function: Any) -> list[Any]:
-    """The objects of users in a function or a definition of flinkish's, which wraps them."""
+    """The users' objects that a function or a definition of flinkish wraps."""
     found: list[Any] = []
     seen: set[int] = set()
 
@@ -83,7 +83,7 @@ def is_plain(value: Any) -> bool:
 
 
 def may_change(function: Any) -> bool:
-    """Whether a user's function has fields that could be others after it was called."""
+    """Whether a call of a user's function may change its fields."""
     for value in users_own(function):
         if not all(is_plain(one) for one in fields_of(value).values()):
             return True
@@ -111,8 +111,8 @@ def closing_names(value: Any) -> frozenset[str]:
 def changed_in_place(function: Any) -> dict[str, str]:
     """The fields that methods of a user's function set between ``open`` and ``close``.
 
-    Each with the method that does it, such as ``Counted.map``.  Only what the code shows: a value
-    that is stored in an attribute, and built-in containers that are changed.
+    Maps each field to the method that sets it, such as ``Counted.map``.  Only changes that the code
+    shows: a value stored in an attribute, or a change of a built-in container.
     """
     found: dict[str, str] = {}
     for value in users_own(function):
@@ -132,9 +132,9 @@ def changed_in_place(function: Any) -> dict[str, str]:
 
 
 def _changes(method: FunctionType, containers: set[str]) -> Iterator[str]:
-    """The fields of ``self`` that a method sets, and those of containers that it changes."""
+    """The fields of ``self`` that a method sets, or whose container it changes."""
     tree = _parsed(method)
-    if tree is None:  # typed in, without a file
+    if tree is None:  # there is no source file, as for code typed at a prompt
         yield from (name for opname, name in _stored(method.__code__) if opname == "STORE_ATTR")
         return
     own = method.__code__.co_varnames[0] if method.__code__.co_argcount else "self"
@@ -152,7 +152,7 @@ def _changes(method: FunctionType, containers: set[str]) -> Iterator[str]:
 
 
 def _made_by_open(cls: type) -> set[str]:
-    """The fields that ``open`` makes built-in containers."""
+    """The fields in which ``open`` stores built-in containers."""
     method = vars(cls).get("open")
     tree = _parsed(method) if isinstance(method, FunctionType) else None
     found = set()
@@ -175,7 +175,7 @@ def _parsed(method: FunctionType) -> ast.AST | None:
 
 
 def _field(own: str, node: ast.AST) -> str:
-    """The name of the field of ``self`` that a node is; empty if it is none."""
+    """The field's name if a node is a field of ``self``, else an empty text."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         return node.attr if node.value.id == own else ""
     return ""
@@ -190,7 +190,7 @@ def _classes(value: Any) -> list[type]:
 
 
 def _codes(value: Any) -> Iterator[tuple[str, CodeType]]:
-    """The methods of an object that users wrote, with their names; or the function itself."""
+    """The methods of an object that users wrote, by name; or the function itself."""
     if isinstance(value, FunctionType):
         yield value.__name__, value.__code__
         return
@@ -202,7 +202,7 @@ def _codes(value: Any) -> Iterator[tuple[str, CodeType]]:
 
 
 def _stored(code: CodeType) -> Iterator[tuple[str, str]]:
-    """Stores in attributes, in outer variables and globals: the operation and the name."""
+    """Stores to attributes, outer variables and globals: the operation and the name."""
     for one in _nested(code):
         if "setattr" in one.co_names or "__dict__" in one.co_names:
             yield "STORE_ATTR", "__dict__"

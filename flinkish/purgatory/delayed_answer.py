@@ -17,16 +17,15 @@ T = TypeVar("T")
 
 
 class DelayedAnswer(DelayedOperation, Generic[T]):
-    """Waits for ``look()`` to give something, or for its time to be over: ``await`` it.
+    """An operation to ``await``: it ends when ``look()`` returns an answer, or at its time limit.
 
-    ``look()`` is called whenever one of the operation's keys is checked, by the thread that checks
-    it, one call at a time, and must not block: None means not yet, any other value is the answer,
-    and an error that it raises goes to the awaiting task.  If the time is over first, or the
-    purgatory is shut down, ``late()`` gives the answer, there; without it that is a
-    FutureTimeoutError.
+    A thread that checks one of the operation's keys calls ``look()``, which must not block; calls
+    never overlap.  None means not yet, any other value is the answer, and an error that it raises
+    is raised in the awaiting task.  If the time is over first, or the purgatory is shut down, that
+    thread calls ``late()`` for the answer; without ``late`` the task gets a FutureTimeoutError.
 
-    Make it in a coroutine, watch it in a purgatory, and await it on the same loop.  If the awaiting
-    task is cancelled, because the client went away or an ``asyncio.timeout`` ended, the operation
+    Create it in a coroutine, watch it in a purgatory, and await it on the same loop.  If the
+    awaiting task is cancelled, as when the client leaves or ``asyncio.timeout`` ends, the operation
     is completed at once: nothing watches it any more, its timer is cancelled, and neither function
     is called again.  Raises IllegalStateError where no loop runs.
     """
@@ -64,7 +63,7 @@ class DelayedAnswer(DelayedOperation, Generic[T]):
             self.force_complete()
             raise
 
-    # --- what the purgatory calls
+    # --- called by the purgatory
 
     def try_complete(self) -> bool:
         """Complete it if ``look`` has an answer."""
@@ -77,7 +76,7 @@ class DelayedAnswer(DelayedOperation, Generic[T]):
         return self.force_complete()
 
     def on_complete(self) -> None:
-        """Give the loop the answer that was found, or the late one."""
+        """Pass the answer, or the late answer, to the loop."""
         if self._abandoned:
             return
         answer, error = self._found, self._error
@@ -90,7 +89,7 @@ class DelayedAnswer(DelayedOperation, Generic[T]):
             self._loop.call_soon_threadsafe(self._settle, answer, error)
 
     def on_expiration(self) -> None:
-        """Nothing more: its completion gave the late answer."""
+        """Do nothing: the completion has already passed on the late answer."""
 
     def _give_late(self) -> T | None:
         if self._late is None:

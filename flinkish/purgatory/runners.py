@@ -5,19 +5,20 @@ runner takes its place at the end of the executor's queue.  There are never more
 executor has threads, so that its own queue stays short and a slow task holds up no task that
 another thread could run.
 
-Invariants; all that they speak of changes under ``_lock``, under which nothing else is called:
+Invariants.  All these fields change only under ``_lock``, and no foreign code is called under it:
 
-    R1  For each task in ``_ready`` that no runner has begun there is a runner that is in no task
-        (``_sent`` less ``_busy``), until every thread of the executor has a runner, which may stay
-        in a task; or ``wake`` has been called, so that the thread that drives the timer calls
+    R1  For each task in ``_ready`` that no runner has begun there is a runner without a task
+        (``_sent`` less ``_busy``), unless every thread of the executor has a runner, however long
+        its task; or ``wake`` has been called, so that the thread that drives the timer calls
         ``send``.
-    R2  ``_waiting`` holds a token for each job that was submitted and has not begun.  The job takes
-        it out when it begins, or the thread that hears first that it never will, and accounts for
-        it.  So a job that is late, or comes twice, does nothing, and none is lost.
-    R3  A turn takes one task, or more within TURN_NS.  So what waits in the executor's queue
-        waits for a turn of each runner, however busy the timer is.
-    R4  ``_in_flight`` is the number of tasks in the batches that are in ``_ready``, so at least
-        that of tasks not begun.
+    R2  ``_waiting`` holds a token for each job that was submitted and has not begun.  The token is
+        removed by the job when it begins, or by the thread that first learns that it never will;
+        the remover accounts for the job.  So a job that comes late, or a second time, does nothing,
+        and no job is lost.
+    R3  A turn runs one task, or several within TURN_NS.  So however busy the timer is, a job in the
+        executor's queue waits for at most one turn of each runner.
+    R4  ``_in_flight`` counts all tasks of the batches in ``_ready``, so it is at least the number
+        of tasks that have not begun.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ THREADS_OF_A_STRANGER = 8  # runners for an executor that does not say how many 
 
 
 class Runners:
-    """Runs batches of due tasks on an executor; on the calling threads if that takes no jobs.
+    """Runs batches of due tasks on an executor; on the calling threads if it takes no jobs.
 
-    ``wake()`` has the thread that drives the timer call ``send`` soon; without ``is_driven`` there
-    is no such thread unless a user calls ``advance_clock``.
+    ``wake()`` makes the thread that drives the timer call ``send`` soon.  If not ``is_driven``,
+    there is no such thread until a user calls ``advance_clock``.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Runners:
         self._sent = 0  # runners that wait or run
         self._busy = 0  # those of them that are in the tasks of a batch
         self._idents: set[int] = set()  # of threads that run tasks
-        self._passing: dict[int, bool] = {}  # threads that submit their successor; whether it ran
+        self._passing: dict[int, bool] = {}  # by thread that submits its successor: whether it ran
         self._lost = False  # a job that the executor took has failed
         self._refused = False
 
@@ -116,7 +117,7 @@ class Runners:
             return max(HAND_OVER - self._in_flight, 0)
 
     def stop_waiting(self) -> None:
-        """Let ``wait_for_room`` look whether the timer is closed."""
+        """Make ``wait_for_room`` check whether the timer is closed."""
         with self._room:
             self._room.notify_all()
 
@@ -139,7 +140,7 @@ class Runners:
             self._run_here()
 
     def _submit(self) -> bool:
-        """Submit a job; whether the executor has it, or has run it."""
+        """Submit a job; True if the executor has taken it, or has already run it."""
         token = object()
         with self._lock:
             self._waiting.add(token)
@@ -158,7 +159,7 @@ class Runners:
         return True
 
     def _take(self, token: object) -> bool:
-        """Whether the job of this token was nobody's yet; it is the caller's then (R2)."""
+        """Claim the job of this token; False if another thread already has (R2)."""
         with self._lock:
             if token not in self._waiting:
                 return False
@@ -166,10 +167,10 @@ class Runners:
             return True
 
     def _ended(self, token: object, job: Future[None]) -> None:
-        """A job has ended: if it never ran its executor has dropped it, or could not run it.
+        """A job has ended.  If it never ran, its executor dropped it, or could not run it.
 
-        In the first case this is called by ``Executor.shutdown``, which holds a lock that
-        ``submit`` wants; so the thread that drives the timer goes on.
+        When it was dropped, ``Executor.shutdown`` makes this call and holds a lock that ``submit``
+        needs; so the work is left to the thread that drives the timer.
         """
         if not self._take(token):
             return
@@ -202,7 +203,7 @@ class Runners:
             pass
 
     def _pass_on(self, ident: int) -> bool:
-        """Let a job at the end of the executor's queue go on; False if this thread has to."""
+        """Submit a successor to the end of the queue; False if this thread must go on itself."""
         self._passing[ident] = False
         try:
             submitted = self._submit()
@@ -211,16 +212,16 @@ class Runners:
         return submitted and not is_here
 
     def _run_here(self) -> None:
-        """Be a runner that the executor did not take."""
+        """Do the work of a runner that the executor did not take."""
         while self._turn():
-            if self._is_driven:  # that thread has time to keep, too, and an adder has its own work
+            if self._is_driven:  # that thread must keep time, and an adder has other work to do
                 with self._lock:
                     self._sent -= 1
                 self._wake()
                 return
 
     def _turn(self) -> bool:
-        """Run ready tasks for a while; whether there are more.  If not, the runner has ended."""
+        """Run ready tasks for a turn; True if there are more.  If not, the runner has ended."""
         ident = threading.get_ident()
         until = time.monotonic_ns() + TURN_NS
         with self._lock:
@@ -231,7 +232,7 @@ class Runners:
                 if time.monotonic_ns() >= until:
                     return True
             return False
-        except BaseException:  # of memory, for instance; the tasks that are left need another
+        except BaseException:  # such as MemoryError; the remaining tasks need another runner
             with self._lock:
                 self._sent -= 1
             self._wake()

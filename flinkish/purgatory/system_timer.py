@@ -32,7 +32,7 @@ from flinkish.purgatory.timer import Timer, TimerStatistics, log
 
 __all__ = ["SystemTimer"]
 
-POLL_S = 0.2  # how long the reaper sleeps at most, if it has something else to do
+POLL_S = 0.2  # the longest sleep of the reaper while it has other work to check for
 _ELSEWHERE = ("concurrent.futures.process", "concurrent.futures.interpreter")
 
 
@@ -233,5 +233,5 @@ def _check(executor: object) -> None:
 
 
 def _seconds(millis: float) -> float:
-    """A time to wait; one beyond what the system can wait for ends early, and is begun again."""
+    """A time to wait, cut to what the system can wait for; the caller then waits again."""
     return min(millis / 1_000, threading.TIMEOUT_MAX)

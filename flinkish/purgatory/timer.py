@@ -78,7 +78,7 @@ class Timer(timer_tasks.TaskTimer):
 
     @abstractmethod
     def advance_clock(self, timeout_ms: int) -> bool:
-        """Expire what is due; whether that was anything."""
+        """Expire due tasks; True if there were any."""
 
     @abstractmethod
     def close(self) -> None:

@@ -1,8 +1,8 @@
-"""Arguments looked at by their caller, as their receiver will look at them.
+"""Checks by the caller of arguments, as the receiver will check them.
 
-A receiver in another process refuses arguments that are not of the declared types; of a call that
-is only told nobody would hear of that, and of an ask late.  So the caller checks them first: the
-class of a scalar, an array or a table, and all else by decoding what was encoded.
+A receiver in another process refuses arguments that are not of the declared types, but the caller
+of a tell would never learn of that, and the caller of an ask late.  So the caller checks them
+first: it compares the class of a scalar, an array or a table, and decodes all else after encoding.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from flinkish.rpc.wire_types import fields_of, parts, runs_user_code
 __all__ = ["checked"]
 
 _EXACT = frozenset({int, float, bool, str, bytes, type(None)})
-# These travel as texts, so that a text would be taken for one of them.
+# These are sent as texts, so the receiver could not tell them from a text.
 _AS_TEXT = frozenset(
     {
         *(datetime.datetime, datetime.date, datetime.time, datetime.timedelta),
@@ -58,7 +58,7 @@ def checked(
                 raise _wrong(name, value, f"expected `{base.__qualname__}`")
         payload = encode(values)
         if is_known or by_user:
-            return payload  # functions of users decode at the receiver only
+            return payload  # users' own functions decode only at the receiver
         try:
             decoded = decode(payload)
         except msgspec.ValidationError as error:
@@ -87,14 +87,14 @@ def _wrong(name: str, value: Any, why: str) -> TypeError:
 
 
 def _has_open_record(kind: Any) -> bool:
-    """Whether a record in it has a field of Any, whose values travel without their class."""
+    """Whether a record in it has a field of Any, whose values are sent without their class."""
     return any(
         Any in parts(hint) for part in parts(kind) for hint in (fields_of(part) or {}).values()
     )
 
 
 def _changed(value: Any, back: Any) -> tuple[Any, Any] | None:
-    """A part that came back as another one, and what became of it."""
+    """A part that decoding changed, before and after."""
     kind = type(value)
     if kind is not type(back) and type(back) in _DECODED:
         is_number = isinstance(value, (int, float)) and not isinstance(value, Enum)

@@ -1,11 +1,11 @@
-"""Marks of gateway methods, and what type checkers see of a method that has one.
+"""The decorators of gateway methods, and the types that type checkers see.
 
-A method is declared once, by what its endpoint computes.  Its callers and its endpoint see two
-types of it, which depend on the object that it is taken from: ``Ask`` and ``Tell`` are descriptors
-whose ``__get__`` tells a gateway from an endpoint.  mypy compares an endpoint's method with the
+A method is declared once, with the result that its endpoint computes.  Callers and the endpoint
+see it with different types: ``Ask`` and ``Tell`` are descriptors, whose ``__get__`` tells a gateway
+from an endpoint.  mypy compares an endpoint's method with the
 type that an endpoint sees.  Pyright asks whether the method, a function, is an ``Ask``: so ``Ask``
 and ``Tell`` are protocols, and ``__call__`` says which functions they are.  At run time there are
-no such objects: the marks return the function itself.
+no such objects: the decorators return the function itself.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ class RpcEndpoint(RpcGateway):
         return f"<{type(self).__name__} {self.endpoint_id!r} {state}>"
 
     def get_self_gateway(self, gateway: Callable[..., Proxy]) -> Proxy:
-        """A gateway to itself; its calls are mails like anybody's."""
+        """A gateway to this endpoint itself; its calls are mails like any others."""
         if not (isinstance(gateway, type) and isinstance(self, gateway)):
             has = ", ".join(kind.__name__ for kind in gateways_of(type(self))) or "no gateway"
             raise UnsupportedOperationError(
@@ -259,7 +259,7 @@ class RpcEndpoint(RpcGateway):
     # --- resources
 
     def register_resource(self, resource: C) -> C:
-        """Close it before ``on_stop`` is called; gives it back."""
+        """Close a resource before ``on_stop`` is called; returns the resource."""
         if not callable(getattr(resource, "close", None)):
             raise ArgumentTypeError(f"a resource needs a method close(), and {resource!r} has none")
         if self._resources is None:
@@ -295,7 +295,7 @@ class RpcEndpoint(RpcGateway):
     # --- the main thread
 
     def validate_runs_in_main_thread(self) -> None:
-        """IllegalStateError anywhere else.  Always on: it costs a comparison."""
+        """Raise IllegalStateError on any other thread.  Always on: it costs a comparison."""
         if not self._inbox.in_turn():
             raise IllegalStateError(
                 f"this must run in the main thread of endpoint {self._inbox.name!r}, and does not: "

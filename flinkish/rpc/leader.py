@@ -41,9 +41,9 @@ _KEPT = 3  # epochs whose files stay
 
 
 class LeaderContender(Protocol):
-    """Wants to lead.  Its methods are called one after another, on a thread of their own.
+    """A candidate for leadership.  One thread calls its methods, one after another.
 
-    They may take their time: the election goes on meanwhile, and a leader stays the leader.
+    They may take long: the election goes on meanwhile, and a leader stays the leader.
     """
 
     def grant_leadership(self, token: Any) -> None:
@@ -163,16 +163,16 @@ class FileLeaderElection(LeaderElection):
         self._contender: LeaderContender | None = None
         self._calls: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         self._threads: tuple[threading.Thread, ...] = ()
-        self._touched = 0  # ns: the time that was written last
+        self._touched = 0  # ns: the time of change that was last written to the file
         self._ended = threading.Event()
         self._mine: tuple[int, int] | None = None  # epoch, file descriptor
         self._lock = threading.Lock()
         self._seen: tuple[int, int] = (-1, 0)  # epoch, its last touch
-        self._seen_at = 0.0  # when that was new, on ``clock``
+        self._seen_at = 0.0  # when that was first seen, on ``clock``
         call_in_children(self)
 
     def start(self, contender: LeaderContender) -> None:
-        """Take part, on a thread of the election's own; another one calls the contender."""
+        """Take part: one thread runs the election, another calls the contender."""
         with self._lock:
             if self._contender is not None:
                 raise IllegalStateError("this election has its contender already; make another one")
@@ -207,9 +207,9 @@ class FileLeaderElection(LeaderElection):
         return LeaderInformation(epoch, found["address"])
 
     def close(self) -> None:
-        """Give leadership up, which lets another contender take it at once.
+        """Give up leadership, so that another contender can take it at once.
 
-        Returns when the contender's methods have, unless one of them calls it.
+        Returns once the contender's methods have returned, unless one of them makes this call.
         """
         self._ended.set()
         if threading.current_thread() not in self._threads:

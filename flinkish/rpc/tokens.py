@@ -1,4 +1,4 @@
-"""Fencing tokens: two are the same if they are of one class and equal, here and far away."""
+"""Fencing tokens: two are the same if they are equal and of one class, in any process."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ __all__ = ["encode_token", "same_token"]
 def encode_token(token: Any) -> bytes:
     """The bytes that another process compares.
 
-    They tell 1, True and 1.0 apart, and a UUID and its text.  SerializationError for one that
-    cannot travel.
+    They differ for 1, True and 1.0, and for a UUID and its text.  SerializationError for a token
+    that cannot be sent.
     """
     try:
         return encode_any(token)
@@ -26,7 +26,7 @@ def encode_token(token: Any) -> bytes:
 
 
 def same_token(one: Any, other: Any) -> bool:
-    """Whether a call with the one may come to the endpoint of the other."""
+    """Whether an endpoint with one token accepts a call with the other."""
     if one is other:
         return True
     try:

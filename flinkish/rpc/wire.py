@@ -200,6 +200,6 @@ decode_plain = _any.decode
 
 
 def encode_any(value: Any) -> bytes:
-    """A value of ``Any``, told apart from values of other classes; TypeError if it cannot be."""
+    """A value of ``Any`` in a form that keeps its class; TypeError if there is none."""
     encoded: bytes = _plain.encode(_pack_any(value))
     return encoded

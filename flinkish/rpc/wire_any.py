@@ -1,8 +1,8 @@
-"""Values of ``Any``: they come back as they were, or are refused.
+"""Values of ``Any``: they arrive unchanged, or are refused.
 
-MessagePack makes text of a date and a list of a tuple, and without a declared type nothing makes
-them what they were.  So values of ``Any`` are looked at before they are sent, also those in lists,
-tuples, sets and dicts: what MessagePack knows goes as it is, Python's other plain values go with
+MessagePack turns a date into text and a tuple into a list, and without a declared type the
+receiver cannot restore them.  So values of ``Any`` are inspected before they are sent, also in
+lists, tuples, sets and dicts: MessagePack's types are sent as they are, Python's other values with
 their class, and anything else is refused.  That costs a step for each value; declared types cost
 nothing.
 """
@@ -68,9 +68,9 @@ _MADE: dict[str, Callable[[Any], Any]] = {
 
 
 def pack_any(encode: Callable[[Any], bytes]) -> Callable[[Any], Any]:
-    """Makes of a value one that comes back the same; ``encode`` makes bytes of its parts.
+    """Turns a value into a form that arrives unchanged; ``encode`` turns its parts into bytes.
 
-    TypeError for a value that would not.
+    TypeError for a value that has no such form.
     """
 
     def pack(value: Any) -> Any:
@@ -110,7 +110,7 @@ def _key(key: Any) -> Any:
 
 
 def unpack_value(decode: Callable[[Any], Any], data: memoryview) -> Any:
-    """The value that ``pack_any`` made an extension of; ValidationError if there is none."""
+    """The value that ``pack_any`` packed into an extension; ValidationError if there is none."""
     try:
         name, parts = decode(data)
         return _MADE[name](parts)

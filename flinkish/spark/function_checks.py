@@ -19,13 +19,13 @@ _RESTARTS = (
 
 
 def check_function(function: Any, what: str, *, restarts: bool) -> None:
-    """SerializationError for one that cannot be pickled; if it ``restarts``, `warn_of_fields`."""
+    """SerializationError if it cannot be pickled; calls `warn_of_fields` if it ``restarts``."""
     check_picklable(function, what)
     if restarts:
         warn_of_fields(function)
 
 
 def warn_of_fields(function: Any) -> None:
-    """Warn of fields that a function sets as it runs, in a stream where they end with the batch."""
+    """Warn of fields that a function sets as it runs, and that are lost after a micro-batch."""
     for field, method in changed_in_place(function).items():
         warnings.warn(_RESTARTS.format(method, repr(field)), stacklevel=1)

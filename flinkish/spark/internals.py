@@ -94,7 +94,7 @@ def input_is_whole() -> bool | None:
 
 
 def running_query(spark: SparkSession, query_id: str) -> tuple[str, bool] | None:
-    """The checkpoint of a running query, and if its offsets come late.  Run on 4.1.4 and 4.3.0."""
+    """A running query's checkpoint, and whether its offsets come late.  Run on 4.1.4 and 4.3.0."""
     query = spark._jsparkSession.streams().get(query_id)
     if query is None:
         return None
@@ -137,7 +137,7 @@ class FilesOfSpark:
         return sorted(one.getPath().getName() for one in files.listStatus(found))
 
     def rename(self, path: str, target: str) -> None:
-        """Move a file or directory to a place that is free; OSError if that failed."""
+        """Rename a file or directory to a path that does not exist; OSError if that failed."""
         source = self._path(path)
         if not source.getFileSystem(self._conf).rename(source, self._path(target)):
             raise OSError(f"the file system has not renamed {path!r} to {target!r}")
@@ -183,7 +183,7 @@ class KafkaTopics:
     def of(
         spark: SparkSession, options: Mapping[str, str], group: str | None
     ) -> KafkaTopics | None:
-        """Those of a broker; None if the session lacks the connector."""
+        """The offsets that a broker knows; None if the session lacks the connector."""
         consumer = _jvm_of(spark).org.apache.kafka.clients.consumer.KafkaConsumer
         return KafkaTopics(spark, options, group) if callable(consumer) else None
 
@@ -236,7 +236,7 @@ class KafkaTopics:
 
     @staticmethod
     def _by_partition(offsets: Any) -> dict[tuple[str, int], int]:
-        """Offsets, or what has one, by partition; a partition may have None."""
+        """Offsets, from numbers or Java's objects, by partition; a partition may have None."""
         found = {}
         for part in offsets:
             value = offsets[part]
@@ -246,7 +246,7 @@ class KafkaTopics:
         return found
 
     def close(self) -> None:
-        """Leave the broker."""
+        """Close the connections to the broker."""
         self._consumer.close()
 
 
@@ -261,11 +261,11 @@ def has_ended(query: StreamingQuery) -> bool:
 
 
 def end_after_batch(query: StreamingQuery) -> None:
-    """Have a query end after the micro-batch that it runs, and wait for that.
+    """End a query after its current micro-batch, and wait for that.
 
-    `StreamingQuery.stop` interrupts the batch.  It first sets `StreamExecution.state`, which the
-    query asks before each batch; here that is all, unless the query waits for its next trigger,
-    which may be hours away.  Run on 4.3.0.
+    `StreamingQuery.stop` first sets `StreamExecution.state`, which the query reads before each
+    batch, and then interrupts the batch.  This only sets the state, unless the query is waiting for
+    its next trigger, which may be hours away.  Run on 4.3.0.
     """
     execution = query._jsq.streamingQuery()
     thread, state = execution.queryExecutionThread(), execution.state()

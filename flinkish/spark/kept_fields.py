@@ -1,12 +1,13 @@
-"""Fields of functions that outlive a task: the next micro-batch goes on with what was changed.
+"""Fields of functions that outlive a task: the next micro-batch goes on with changed fields.
 
 In Flink a function object lives as long as its subtask.  In a program over unbounded sources each
-micro-batch unpickles and opens functions anew; when a task ends, the fields that changed since
-`open` come to the driver with it, and the next micro-batch's task of that number begins with them.
+micro-batch unpickles and opens functions anew.  When a task ends, it sends the fields that changed
+since `open` to the driver, and the next micro-batch's task with that number begins with them.
 
-Only a task that succeeds gives fields, each attempt begins with those before the micro-batch, and a
-job that fails or is started again begins with fresh objects, as in Flink.  What ``close`` uses ends
-with it.  Objects of installed packages, such as clients and models, are those that `open` made.
+Only a task that succeeds sends fields, each attempt begins with those before the micro-batch, and a
+job that fails or is started again begins with fresh objects, as in Flink.  Fields that ``close``
+uses are not kept.  Objects of installed packages, such as clients and models, are not sent: `open`
+makes them again.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from flinkish.spark.mapped_frame import Batches, MappedFrame
 
 __all__ = ["FieldStore", "KeptFields", "OpenFields", "in_subtasks", "subtask_of_rows"]
 
-# The number of the task that has a row, among those of its own branch of a plan: Spark numbers the
-# tasks of a union on.
+# The number of a row's task within its own branch of the plan: Spark numbers the tasks of a union
+# consecutively across branches.
 SUBTASK = "__flinkish_subtask"
 
 # By operator and subtask: the pickled fields, and the names of those that cannot be pickled.
@@ -54,14 +55,14 @@ class _LastGiven(AccumulatorParam[Given]):
         return {}
 
     def addInPlace(self, value1: Given, value2: Given) -> Given:
-        """Both; fields of the second replace those of the first."""
+        """The union of both; fields of the second replace those of the first."""
         return {**value1, **value2}
 
 
 class FieldStore:
     """The fields of all operators of a running job, on the driver.
 
-    Threading: one round asks at a time; Spark's accumulator thread brings fields between.
+    Threading: one round reads at a time; Spark's accumulator thread adds fields in between.
     """
 
     def __init__(self, context: SparkContext) -> None:
@@ -86,9 +87,9 @@ class FieldStore:
 
 @dataclass(frozen=True)
 class KeptFields:
-    """The fields of an operator's functions by subtask, as they travel to its tasks.
+    """The fields of an operator's functions by subtask, as they are sent to its tasks.
 
-    ``give`` brings those at the end of a task to the driver.
+    ``give`` sends a task's fields to the driver when it ends.
     """
 
     operator: str
@@ -97,7 +98,7 @@ class KeptFields:
 
 
 class OpenFields:
-    """The fields of functions that a task has opened."""
+    """The fields of the functions that a task has opened."""
 
     def __init__(self, plan: KeptFields, functions: Any, subtask: int) -> None:
         self._plan = plan
@@ -125,7 +126,7 @@ class OpenFields:
             self._names[number] |= {*values, *gone}
 
     def collect(self) -> None:
-        """Take the fields as they are, before `close`."""
+        """Copy the fields, before `close`."""
         lost: list[str] = []
         changed = False
         for number in range(len(self._owners)):
@@ -138,11 +139,11 @@ class OpenFields:
                 values = {name: one for name, one in self._fields(number) if name in names}
                 parts.append((values, names - values.keys()))
             data = _packed(parts, self._owners)
-            assert data is not None  # each of them was pickled before
+            assert data is not None  # each of them could be pickled before
             self._given = {(self._plan.operator, self._subtask): (data, tuple(lost))}
 
     def give(self) -> None:
-        """Bring them to the driver; the task has succeeded."""
+        """Send the fields to the driver; the task has succeeded."""
         if self._given:
             self._plan.give(self._given)
 
@@ -153,7 +154,7 @@ class OpenFields:
                 yield name, value
 
     def _changes(self, number: int, lost: list[str]) -> Iterator[str]:
-        """The names whose values are others than before; those that cannot travel are ``lost``."""
+        """The names whose values have changed; those that cannot be pickled go into ``lost``."""
         before, marks = self._before[number], self._marks[number]
         now = dict(self._fields(number))
         yield from before.keys() - now.keys()
@@ -170,20 +171,20 @@ class OpenFields:
                 lost.append(f"{type(self._owners[number]).__name__}.{name}")
 
     def _mark(self, value: Any) -> bytes | None:
-        """A digest of the value as it is; None for one that cannot be pickled."""
+        """A digest of the value's present state; None for a value that cannot be pickled."""
         data = _packed(value, self._owners)
         return None if data is None else blake2b(data, digest_size=16).digest()
 
 
 def in_subtasks(mapped: MappedFrame, tasks: int | None) -> MappedFrame:
-    """The same rows in so many tasks at most, whose numbers `subtask_of_rows` has then."""
+    """The same rows in at most so many tasks, whose numbers `subtask_of_rows` then returns."""
     base = mapped.base if tasks is None else mapped.base.coalesce(tasks)
     function = _noting if mapped.function is None else _after_noting(mapped.function)
     base = base.withColumn(SUBTASK, F.spark_partition_id())
     return replace(mapped, base=base, function=function)
 
 
-_rows_are_of = 0  # of this worker's task; a worker has one at a time
+_rows_are_of = 0  # the subtask of this worker's task; a worker runs one task at a time
 
 
 def subtask_of_rows() -> int:
@@ -216,7 +217,7 @@ def _set(owner: Any, name: str, value: Any) -> None:
 
 
 def _may_change(value: Any) -> bool:
-    """Whether a value may be another inside, and is not what `open` makes for each task."""
+    """Whether a value may change inside, and is not remade by `open` for each task."""
     if is_plain(value) or isinstance(value, FunctionType):
         return False
     module = type(value).__module__
@@ -228,7 +229,7 @@ def _may_change(value: Any) -> bool:
 
 
 class _Packer(Pickler):  # type: ignore[misc]
-    """Pickles fields; the functions themselves stay where they are."""
+    """Pickles fields, with references in place of the functions themselves."""
 
     def __init__(self, file: io.BytesIO, owners: Sequence[Any]) -> None:
         super().__init__(file)
@@ -251,7 +252,7 @@ def _packed(value: Any, owners: Sequence[Any]) -> bytes | None:
     file = io.BytesIO()
     try:
         _Packer(file, owners).dump(value)
-    except Exception:  # whatever a class of users raises: it cannot be pickled
+    except Exception:  # a user's class may raise anything: the value cannot be pickled
         return None
     return file.getvalue()
 

@@ -1,8 +1,8 @@
-"""Functions of record batches in Spark, whose columns have the types that their DataFrame says.
+"""Functions of record batches in Spark that get columns in the types of their DataFrame.
 
 Spark's settings decide in which Arrow types a worker gets its rows: with
 ``spark.sql.execution.arrow.useLargeVarTypes`` texts have offsets of 64 bits, timestamps have the
-session's time zone.  Functions here were planned with `arrow_schema`, and get columns of it.
+session's time zone.  Functions here are planned with `arrow_schema`, and get columns cast to it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["ColumnCast", "map_in_arrow"]
 
 
 def map_in_arrow(frame: DataFrame, function: MapBatches, made: StructType | str) -> DataFrame:
-    """The rows that a function makes of those of a DataFrame, which it gets in `arrow_schema`."""
+    """The rows that a function makes from a DataFrame's rows, which it gets in `arrow_schema`."""
     cast = ColumnCast(frame.schema.names, [_arrow_type(field) for field in frame.schema.fields])
 
     def run(batches: Batches) -> Batches:
@@ -33,7 +33,7 @@ def map_in_arrow(frame: DataFrame, function: MapBatches, made: StructType | str)
 
 
 def _arrow_type(field: StructField) -> pa.DataType | None:
-    """The type of a column; None if Spark's Python knows none, and its JVM may."""
+    """The Arrow type of a column; None for a type that only Spark's JVM knows."""
     try:
         return arrow_schema(StructType([field])).field(0).type
     except PySparkException:
@@ -43,8 +43,8 @@ def _arrow_type(field: StructField) -> pa.DataType | None:
 class ColumnCast:
     """Casts the columns of batches, which have these names, to types for the same values.
 
-    A column of the type None stays as it is.  The columns of a batch are compared once a schema, so
-    batches of one stream cost a comparison.
+    A column of the type None stays as it is.  Columns are compared once per schema, so each further
+    batch of a stream costs only a comparison of schemas.
     """
 
     def __init__(self, names: Sequence[str], types: Sequence[pa.DataType | None]) -> None:
@@ -56,7 +56,7 @@ class ColumnCast:
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows in columns of the types.
 
-        SchemaMismatchError if a column is missing, or of values that are not those of its type.
+        SchemaMismatchError if a column is missing, or has values that its type cannot hold.
         """
         if self._seen is None or not batch.schema.equals(self._seen):
             self._differs = self._compare(batch.schema)
@@ -70,7 +70,7 @@ class ColumnCast:
         return pa.RecordBatch.from_arrays(columns, self._names)
 
     def _compare(self, found: pa.Schema) -> bool:
-        """Whether some columns are of other types than they are to have."""
+        """Whether some columns do not have the types that they need."""
         if found.names != self._names:
             raise SchemaMismatchError(
                 f"Spark gave a worker the columns {', '.join(found.names)}, and the plan has "
@@ -109,7 +109,7 @@ class ColumnCast:
 
 
 def _nullable(type_: pa.DataType) -> pa.DataType:
-    """The type with parts that may be null, as those of a struct that is null are."""
+    """The type with nullable parts, since the parts of a null struct are null."""
 
     def part(field: pa.Field) -> pa.Field:
         return field.with_type(_nullable(field.type)).with_nullable(True)
@@ -126,7 +126,7 @@ def _nullable(type_: pa.DataType) -> pa.DataType:
 
 
 def _same_values(given: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether two types are for the same values, so that a cast keeps each as it is."""
+    """Whether two types have the same values, so that a cast changes none."""
     types = pa.types
     if types.is_dictionary(given):
         given = given.value_type

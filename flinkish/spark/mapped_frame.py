@@ -60,5 +60,5 @@ def _in_a_row(first: MapBatches, then: MapBatches) -> MapBatches:
 
 
 def run_to_end(frame: DataFrame) -> None:
-    """Run all that makes a batch DataFrame, in all its partitions, and keep none of it."""
+    """Compute all partitions of a batch DataFrame, and keep none of the rows."""
     frame.write.format("noop").mode("append").save()

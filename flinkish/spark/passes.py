@@ -40,7 +40,7 @@ class Pass:
     arrival, then the watermark is the highest, and state is of this run.  Else they are those of a
     micro-batch, whose operators keep their state in files versioned by batch.
 
-    ``fields`` brings what functions changed in their fields from one pass to the next.
+    ``fields`` carries the fields that functions changed from one pass to the next.
 
     ``partitions`` are the tasks that share the work of an operator.  ``token`` stands for the run
     of the program, which was ``defined_ms`` after 1970: an operator is the same one in each pass.
@@ -53,7 +53,7 @@ class Pass:
     fields: FieldStore | None = None
 
     def fields_of(self, uid: str) -> KeptFields | None:
-        """The fields of an operator's functions from the pass before; None in a bounded one."""
+        """The fields of an operator's functions from the pass before; None in a bounded pass."""
         return None if self.fields is None else self.fields.of(uid)
 
     def definition_of(self, uid: str) -> str:

@@ -1,7 +1,7 @@
 """Which run of a streaming query a task belongs to.
 
-Spark says it by the job group alone, which a program may set to something else, as within
-`foreachBatch`.  So the driver says it, too, where it can.
+Spark itself says it only by the job group, which a program may change, as within `foreachBatch`.
+So the driver also sets a local property where it can.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def told_run(query_id: str, run_id: str) -> str:
 
 
 def run_of(context: TaskContext) -> str | None:
-    """The id of the run: what the driver said of this query, else the job group.
+    """The id of the run: the one that the driver set for this query, else the job group.
 
-    A thread inherits properties, so those of a query that has started another one are not that
-    one's.
+    A thread inherits properties: a query that another query's thread started has those of the
+    other, which do not count.
     """
     query, _, run = (context.getLocalProperty(RUN) or "").partition(" ")
     if run and query == context.getLocalProperty(_QUERY):

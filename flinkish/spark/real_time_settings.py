@@ -102,9 +102,9 @@ def _settings_of(spark: SparkSession) -> dict[str, str]:
 
 
 def check_real_time(spark: SparkSession) -> None:
-    """IllegalStateError if the session has other settings by now, with which rows would wait.
+    """IllegalStateError if settings have been changed so that rows would wait.
 
-    A pad that does not fill a batch, or stays in a buffer itself, pushes no row.
+    A pad that does not fill a batch, or itself stays in a buffer, pushes no row.
     """
     if not is_real_time(spark):
         return

@@ -87,7 +87,7 @@ def _use_this_python(spark: SparkSession) -> None:
 def _use_this_path(spark: SparkSession) -> None:
     """Let local workers import what this program can, such as modules beside its script.
 
-    Python puts the script's directory on the path of its own process alone.
+    Python puts the script's directory only on the path of the script's own process.
     """
     context = context_of(spark)
     if context is None or not is_local(context):
@@ -95,7 +95,7 @@ def _use_this_path(spark: SparkSession) -> None:
     installed = tuple({sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix})
     places = [os.path.abspath(place or os.curdir) for place in sys.path]
     own = [one for one in places if os.path.isdir(one) and not one.startswith(installed)]
-    # It goes with each function that is sent.
+    # It is sent with each function.
     before = context.environment.get("PYTHONPATH", "").split(os.pathsep)
     paths = [one for one in dict.fromkeys([*own, *before]) if one]
     context.environment["PYTHONPATH"] = os.pathsep.join(paths)

@@ -100,7 +100,7 @@ def row_schema(type_info: TypeInformation) -> spark.StructType:
 
 
 def _apart(names: list[str]) -> list[str]:
-    """Names of columns for fields: a second ``ID``, which Spark takes for ``id``, is ID_2."""
+    """Names of columns for fields: ``ID`` after ``id``, which are one to Spark, is ID_2."""
     seen: set[str] = set()
     columns = []
     for place, name in enumerate(names, 1):
@@ -135,8 +135,8 @@ def converter(type_info: TypeInformation) -> Callable[[Any], Any] | None:
 def coerced(type_info: TypeInformation, value: Any) -> Any:
     """A value whose numbers are of the types that were declared, as PyFlink's coders make them.
 
-    An object that is to be a row is its attributes of the fields' names.  What cannot be is left as
-    it is: a text for an int, an int that has too many bits, a NaN.
+    An object in the place of a row becomes its attributes with the fields' names.  A value that
+    does not fit its type is left as it is: a text for an int, an int with too many bits, a NaN.
     """
     if value is None:
         return None

@@ -216,7 +216,7 @@ class ReducingStateDescriptor(StateDescriptor, Subscriptable[T_co]):
 class AggregatingStateDescriptor(StateDescriptor, Subscriptable[IN_contra, ACC_co, OUT_co]):
     """An accumulator of a key; ``state_type_info`` is the type of the accumulator.
 
-    Type checkers know what goes in and comes out if the methods of ``agg_function`` are annotated.
+    Type checkers know the types of inputs and results if ``agg_function``'s methods have hints.
     """
 
     _METHODS = ("create_accumulator", "add", "get_result")

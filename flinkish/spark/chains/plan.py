@@ -33,8 +33,8 @@ class ChainPlan:
     filter may hide from operators after it, at the end of its input or, if ``prompt``, after each
     batch of it; ``channelled`` rows and marks say which it is.  What is ``dealt`` has the
     column SLOT, which the function of the last step says (see `dealt`).
-    ``job`` is what the operators of a program share, ``fields`` what the functions changed in
-    theirs in the passes before.
+    ``job`` is what the operators of a program share, ``fields`` the fields that the functions
+    changed in earlier passes.
     """
 
     steps: tuple[Step, ...]

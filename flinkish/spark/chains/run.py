@@ -159,7 +159,7 @@ class ChainRun:
         yield self._marks(pa.record_batch({EVENT_TIME: times, CHANNEL: list(self._highest)}))
 
     def succeed(self) -> None:
-        """Give the job what was counted, and the fields that functions changed."""
+        """Pass the counts, and the fields that functions changed, to the job."""
         if self._plan.job.count is not None:
             self._plan.job.count(self.counts())
         if self._fields is not None:

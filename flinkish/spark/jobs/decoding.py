@@ -1,4 +1,4 @@
-"""Records of sources as elements, decoded in the Python worker that runs the functions after it."""
+"""Decoding of sources' records, in the Python worker that runs the functions after the source."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from flinkish.spark.streams.rows import Output
 
 __all__ = ["ORIGIN", "RECORD", "Decoding"]
 
-# The bytes of a record, and the struct of where it is from, by which errors name it.
+# Columns: the bytes of a record, and a struct of its origin, which errors show.
 RECORD = "record"
 ORIGIN = "__flinkish_origin"
-_MOST_SHOWN = 500  # bytes of a record in an error
+_MOST_SHOWN = 500  # bytes of a record that an error shows
 
 
 class Decoding:
-    """A function of record batches: the columns of elements instead of RECORD and ORIGIN.
+    """A function of record batches that replaces RECORD and ORIGIN by the columns of elements.
 
-    ``kept`` are the columns of the source that stay as they are, one value an element.
+    ``kept`` are columns of the source that are passed on, with one value per element.
     """
 
     __name__ = "decode"  # in Spark's plans
@@ -64,7 +64,7 @@ class Decoding:
             yield pa.RecordBatch.from_arrays(columns, schema=self._all)
 
     def _decode(self, batch: pa.RecordBatch) -> tuple[list[Any], list[int]]:
-        """The elements of a batch, and of which row each is."""
+        """The elements of a batch, and the row that each comes from."""
         decode = self._decoder.decode
         elements: list[Any] = []
         rows: list[int] = []

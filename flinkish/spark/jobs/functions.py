@@ -27,8 +27,8 @@ __all__ = ["SqlFunction", "current_task", "register"]
 class SqlFunction:
     """A function for SQL.
 
-    ``calls`` gives the values of rows, a list, for the arguments of rows, tuples; by group one
-    value for the rows of a group.  With ``series`` it takes and gives pandas Series.
+    ``calls`` maps a list of rows' arguments, as tuples, to the list of their values; a function of
+    groups maps the rows of a group to one value.  With ``series`` it takes and returns Series.
     """
 
     title: str
@@ -40,9 +40,9 @@ class SqlFunction:
 
 
 def register(spark: SparkSession, name: str, function: SqlFunction) -> None:
-    """Give the function a name in the SQL of a session; another one that had it is forgotten.
+    """Register the function in a session's SQL under a name, in place of any that had it.
 
-    NotPicklableError for a function that cannot travel to workers.
+    NotPicklableError for a function that cannot be sent to workers.
     """
     check_picklable(function.calls, function.title)
     returned = spark_type(function.kind)
@@ -60,7 +60,7 @@ def register(spark: SparkSession, name: str, function: SqlFunction) -> None:
 
 
 def current_task() -> tuple[int, int]:
-    """The number of this task, and how many times it failed before; zeros outside of tasks."""
+    """The number of this task, and how often it failed before; zeros outside of tasks."""
     context = TaskContext.get()
     return (0, 0) if context is None else (context.partitionId(), context.attemptNumber())
 
@@ -99,7 +99,7 @@ class _Columns:
 
 
 def _scalar(columns: _Columns) -> Callable[..., pa.Array]:
-    # Spark reads from the hints what a function takes.
+    # Spark reads from the type hints which arguments a function takes.
     def call(*arguments: pa.Array) -> pa.Array:
         return columns.column(arguments)
 

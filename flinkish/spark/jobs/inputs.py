@@ -42,14 +42,14 @@ OWN = (PARTITION, EVENT_TIME)
 
 _AUTHORITY = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:(//[^/]*)?")
 _SPECIAL = re.compile(r"[{}\[\]*?\\]")
-# A path is a path, and no pattern, which Spark takes it for.  Hadoop's checksums of local files
+# A path is literal, but Spark takes it for a pattern.  Hadoop's checksums of local files
 # cannot have a colon in a name, so local files are read without them.
 _AS_THEY_ARE = {
     "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "fs.file.impl.disable.cache": "true",
 }
 _NO_PATTERNS = _AS_THEY_ARE | {"__globPaths__": "false"}
-# Spark forgets files of a stream that are this much older than the newest, and passes them over.
+# Spark ignores files of a stream that are older than the newest file by more than this.
 _MONITORED = _AS_THEY_ARE | {"maxFileAge": "36500d"}
 
 # Rows that a task of a collection has at least: a task costs more than the elements of few.
@@ -67,7 +67,7 @@ class Input(ABC):
         """The rows: a batch DataFrame of a bounded source, else a streaming one."""
 
     def going_on(self) -> Input:
-        """The input of a job that goes on from a checkpoint, which has the place of each source."""
+        """The input of a job that goes on from a checkpoint, which has each source's position."""
         return self
 
     def elements(self, frame: DataFrame) -> MappedFrame:
@@ -119,8 +119,8 @@ class FormatInput(Input):
 
     ``selections`` are lists of expressions of SQL, which are selected one after the other.
     ``partition`` is the expression that names the partition of a row: each has a watermark.
-    ``time`` is that of the timestamp that a row has before a program says one.  ``records`` are
-    decoded in Python, and then nothing is selected of them in Spark.
+    ``time`` is the timestamp of a row until the program assigns one.  If there are ``records``,
+    Python decodes them, and Spark selects nothing from them.
     """
 
     bounded = False
@@ -155,7 +155,7 @@ class FormatInput(Input):
         return frame
 
     def elements(self, frame: DataFrame) -> MappedFrame:
-        """The elements: what the decoder makes of records, or the rows as they are."""
+        """The elements: decoded records, or the rows as they are."""
         if self.records is None:
             return MappedFrame(frame)
         kept = [name for name in frame.columns if name in OWN]
@@ -245,9 +245,9 @@ class FunctionInput(Input):
 
 
 def _escaped(path: str) -> str:
-    """The path of a stream of files, which Spark takes for a pattern, as one of itself alone.
+    """A pattern that matches only this path, since Spark takes the path of a stream for a pattern.
 
-    UnsupportedOperationError for one in which Hadoop's patterns cannot say it.
+    UnsupportedOperationError for a path that no pattern of Hadoop's matches alone.
     """
     escaped = _SPECIAL.sub(r"\\\g<0>", path)
     if escaped != path and ":" in _AUTHORITY.sub("", path):

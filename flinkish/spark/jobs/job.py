@@ -221,7 +221,7 @@ class StreamingJob(Job):
         self._ending = threading.Lock()
 
     def start(self) -> None:
-        """Start the query; the job's error if it cannot be."""
+        """Start the query; raises the job's error if it cannot start."""
         tell_checkpoints(self.spark)
         try:
             self._start()
@@ -317,7 +317,7 @@ class StreamingJob(Job):
                 self._ends(JobStatus.CANCELED, _cancelled(self.name))
 
     def _publish_files(self) -> None:
-        """Show the files of the last round, if it was committed; others wait for the next job."""
+        """Publish the last round's files if it was committed; else the next job publishes them."""
         last = self._done
         if last is None:
             return
@@ -344,10 +344,10 @@ class StreamingJob(Job):
         self.status()
 
     def stop(self, directory: str | None = None) -> str:
-        """Stop the query after its micro-batch; gives its checkpoint, to go on from.
+        """Stop the query after its current micro-batch; returns its checkpoint, to go on from.
 
-        IllegalArgumentError for another place than that; the error of the job if its last batch
-        failed, or if it was cancelled meanwhile.
+        IllegalArgumentError for a path other than the checkpoint's; the job's error if its last
+        batch failed, or if it was cancelled meanwhile.
         """
         if self._checkpoint is None:
             raise IllegalArgumentError(

@@ -1,4 +1,4 @@
-"""Records of Kafka from where a program says, which may be more than Spark's options can say."""
+"""Records of Kafka, from positions that may be beyond what Spark's options can express."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _EARLIEST, _LATEST = KafkaPosition("earliest"), KafkaPosition("latest")
 
 @dataclass(frozen=True)
 class KafkaInput(FormatInput):
-    """The records of topics from ``start`` on; a ``group`` is that of committed offsets.
+    """The records of topics from ``start`` on; ``group`` is the group of committed offsets.
 
-    The options say the start as far as they can.
+    The options express the start as far as they can.
     """
 
     start: KafkaPosition = _EARLIEST
@@ -44,7 +44,7 @@ class KafkaInput(FormatInput):
         return super().frame(spark)
 
     def going_on(self) -> KafkaInput:
-        """The same without a start, which the checkpoint has."""
+        """The same without a start, which is in the checkpoint."""
         options = {**self.options, **_EARLIEST.options("starting")}
         return replace(self, options=options, start=_EARLIEST)
 

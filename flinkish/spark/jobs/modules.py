@@ -13,25 +13,25 @@ _MISSING = re.compile(
     r"\[(?P<name>AVRO|KAFKA)_(?:DATA_SOURCE_NOT_ENABLED|NOT_LOADED\w*)"
     r"|Failed to find data source: (?P<source>avro|kafka)\b"
 )
-# The releases of these modules that Maven Central has, as far as flinkish runs on them.  That of
-# 4.2.0 was run with Spark 4.3.0, of which there are none.
+# The releases of these modules on Maven Central that flinkish runs with.  It has none for Spark
+# 4.3.0, with which 4.2.0 was run.
 _RELEASES = ("4.1.2", "4.2.0")
 
 
 def coordinates_of(name: str, spark: str = __version__) -> str:
-    """Where Maven Central has a module, in the newest release that a release of Spark takes."""
+    """The coordinates of a module, in the newest release on Maven Central for a Spark release."""
     fitting = [release for release in _RELEASES if _numbers(release) <= _numbers(spark)]
     return f"org.apache.spark:{_MODULES[name]}:{(fitting or _RELEASES)[-1 if fitting else 0]}"
 
 
 def missing_module(text: str) -> str | None:
-    """The advice for an error of Spark's that asks for a module; else None."""
+    """The advice for an error of Spark that says that a module is missing; else None."""
     found = _MISSING.search(text)
     return None if found is None else module_needed((found["name"] or found["source"]).lower())
 
 
 def module_needed(name: str) -> str:
-    """The advice for a module that is not there, in one line."""
+    """The advice for a missing module, in one line."""
     return (
         f"the session lacks Spark's {name}: set the key spark.jars.packages of the environment's "
         f"Configuration to {coordinates_of(name)} before the first job, which goes with Spark "

@@ -1,12 +1,12 @@
-"""The directories that sinks write to files: one for each sink and round, whole or not to be seen.
+"""The directories of file sinks: one for each sink and round, complete or invisible.
 
-A round writes into ``.inprogress`` below the base path, which readers of files leave out, and the
-directory gets its place there by a rename once Spark has committed the micro-batch, as Flink's
-FileSink does with part files when a checkpoint is complete.  So what readers see never changes,
-and a batch that is run again is seen once.
+A round writes into ``.inprogress`` below the base path, which readers of files ignore.  Once Spark
+has committed the micro-batch, the directory is renamed to its place in the base path, as Flink's
+FileSink does with part files when a checkpoint is complete.  So files that readers see never
+change, and a batch that is run again is seen once.
 
-The name of a directory says whose it is: job, sink, round, the place of the checkpoint, and the run
-of the job.  No two sinks share one, nor do two jobs that go on from copies of one checkpoint.
+A directory's name has the job, the sink, the round, the path of the checkpoint, and the run of the
+job.  No two sinks share a directory, nor do two jobs that go on from copies of one checkpoint.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NAME = re.compile(
 
 
 def part_name(prefix: str, *ids: str | int) -> str:
-    """The name of a directory; texts are shortened to eight digits."""
+    """The name of a directory; texts are hashed to eight digits."""
     parts = [f"{one:08d}" if isinstance(one, int) else _short(one) for one in ids]
     return "-".join([prefix, *parts])
 
@@ -38,9 +38,9 @@ def part_name(prefix: str, *ids: str | int) -> str:
 class PartFiles:
     """The directories of the file sinks of a streaming job.
 
-    ``checkpoint`` is the place of its checkpoint, None if that ends with the run.
+    ``checkpoint`` is the path of its checkpoint, None if that is deleted with the run.
 
-    Threading: `write` by the thread of the rounds, `publish` by any thread after the last round.
+    Threading: the thread of the rounds calls `write`; any thread may call `publish` after the last.
     """
 
     def __init__(self, spark: SparkSession, run: str, checkpoint: str | None) -> None:
@@ -64,8 +64,8 @@ class PartFiles:
     def _settle(self, base: str, job: str, number: int) -> None:
         """Publish what was committed before a round, and delete what an earlier run left of it.
 
-        A job that goes on from a checkpoint that was moved finds its last batch under the old
-        place.  Later ones under another place may be of a job that runs on there.
+        If the checkpoint was moved, the names of the last batch's files have the old path.  Later
+        batches under another path may belong to a job that goes on running there.
         """
         for name in self._files.names(f"{base}/{_IN_PROGRESS}"):
             found = _NAME.fullmatch(name)
@@ -79,7 +79,7 @@ class PartFiles:
                 self._files.delete(f"{base}/{_IN_PROGRESS}/{name}")
 
     def publish(self, last: int) -> None:
-        """Publish what this run has written, up to a round, the last one that was committed."""
+        """Publish what this run has written up to a round, the last that was committed."""
         for base in self._bases:
             for name in self._files.names(f"{base}/{_IN_PROGRESS}"):
                 found = _NAME.fullmatch(name)

@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 _AT_END = re.compile(r"[;\s]+\Z")
-# A type of Flink's with its digits of seconds, of which Spark has six; or a text in quotes.
+# A time type of Flink with its precision, which is always six in Spark; or a quoted text.
 _PRECISION = re.compile(
     r"'(?:[^']|'')*'|`[^`]*`|\bTIMESTAMP(?P<zone>_LTZ|_NTZ)?\s*\(\s*[0-6]\s*\)", re.I
 )

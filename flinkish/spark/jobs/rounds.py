@@ -79,7 +79,7 @@ class Round:
         return Round(spark, sources, job, number, files)
 
     def of_sink(self, uid: str) -> Round:
-        """The round as the sink ``uid`` writes in it."""
+        """The same round for the sink ``uid``."""
         return replace(self, sink=uid)
 
     def before(self, stream: DataStream, uid: str, tasks: int | None) -> DataStream:
@@ -133,20 +133,20 @@ class Round:
         run_to_end(stream._rows.mapped.frame)
 
     def write_files(self, writer: DataFrameWriter, base: str, prefix: str) -> None:
-        """Write rows to a directory of this sink and round in ``base``, seen when it is whole."""
+        """Write rows to the directory of this sink and round in ``base``, hidden until complete."""
         base = base.rstrip("/") or "/"
         if self.files is not None:
             self.files.write(writer, base, prefix, self.job, self.sink, self.number)
             return
-        # The job has one round, and an id that no other has.
+        # The job has one round, and an id of its own.
         name = part_name(prefix, self.job, self.sink, self.number)
         writer.mode("errorifexists").save(f"{base}/{name}")
 
     def elements(self, stream: DataStream) -> Iterator[tuple[int, Any]]:
         """The elements of a stream, each with the number of its task, in the order of tasks."""
         rows = stream._rows
-        # The condition is true.  It keeps Spark from putting the number into an aggregate that
-        # Python computes, which does not know its task.
+        # The condition is always true.  It keeps Spark from moving the number into an aggregate in
+        # Python, where the task is not known.
         frame = rows.in_columns().where(F.spark_partition_id() >= 0)
         frame = frame.withColumn(_PART, F.spark_partition_id())
         columns, kind, zone = list(rows.columns), rows.kind, session_time_zone(self.spark)

@@ -19,7 +19,7 @@ _ADAPTIVE = "spark.sql.adaptive.enabled"
 def session_for(settings: Mapping[str, str], name: str) -> SparkSession:
     """The program's session, or one that is made with these settings of Spark's; local by default.
 
-    The log of one that is made has errors alone, unless the user configures it.
+    A session that is created here logs only errors, unless the user has configured the log.
     """
     spark = SparkSession.getActiveSession()
     if spark is not None and context_of(spark) is not None:

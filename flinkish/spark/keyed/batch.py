@@ -3,7 +3,7 @@
 As in Flink's batch mode (BatchExecutionInternalTimeService) the watermark is the lowest while rows
 of a key are handled; after its last row it is the highest, every timer of the key fires, and its
 state is forgotten.
-Timers that are registered then, by those that fire, are ignored with a warning.
+Timers that ``on_timer`` registers at that point are ignored with a warning.
 """
 
 from __future__ import annotations

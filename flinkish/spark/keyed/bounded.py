@@ -57,8 +57,8 @@ def _results(
         run.begin(key_group, MIN_TIMESTAMP, _now())
         yield from run.process(in_order(rows), BEFORE_WATERMARK)
         yield from run.take_outputs(BEFORE_WATERMARK)
-        # The function sees the time up to which timers fire, so that one which it registers later
-        # than now is not due.
+        # The function sees the time up to which timers fire, so a timer that it registers for a
+        # later time is not due.
         run.table.processing_time = now = _now()
         yield from run.advance(MAX_TIMESTAMP, now, AFTER_WATERMARK)
         yield from run.take_outputs(AFTER_WATERMARK)

@@ -1,23 +1,23 @@
-"""Ends: what tasks say of the rows that they have sent to a partition of an operator.
+"""Ends: rows in which tasks say how many rows they have sent to a partition of an operator.
 
-An operator knows from the rows of a partition which one it is, and that all of them are there.
-Spark's task does not say so: above a `coalesce` one task runs several partitions, all under its
-own number, and in a union of DataFrames tasks are numbered after those of other parts.
+From its rows an operator learns which partition they belong to, and whether all have arrived.
+Spark's task numbers do not tell: above a `coalesce` one task runs several partitions, all under
+its own number, and in a union of DataFrames task numbers continue from one part to the next.
 
 Invariants:
-  E1  Each row travels under a slot that Spark's hash puts into partition p of N, so every row says
-      which partition it belongs to.
-  E2  Each task that packs rows sends an end to each partition, with rows for it or without.  An end
-      says how many rows and marks the task has sent there, to which operator of how many
+  E1  Each row carries a slot that Spark's hash maps to partition p of N, so every row says which
+      partition it belongs to.
+  E2  Each task that packs rows sends an end to each partition, even if it sent no rows there.  An
+      end says how many rows and marks the task has sent there, to which operator with how many
       partitions, and in which batch and run.
-  E3  Spark's planner puts the time of the batch into the rows, so those of another batch that are
-      kept in a DataFrame, and are run again in this one, are known.
-  E4  A partition is complete if the tasks 0 to M - 1 have ended, with as many rows of each as their
-      ends say, and Spark's own end marker has been seen: it stands for those after the last task
-      that is known.
-  E5  Without any row no task has packed, so all N partitions are empty, and which of them is which
-      makes no difference: each takes the number of its task.  If all N numbers are below N and no
-      task takes its own twice, each partition is worked on once.
+  E3  Spark's planner puts the time of the batch into the rows, so rows of another batch, which a
+      program kept in a DataFrame and runs again in this one, are recognised.
+  E4  A partition is complete if the ends of the tasks 0 to M - 1 are there, with as many rows of
+      each as its end says, and Spark's own end marker has been seen, which shows that no task
+      comes after the last of them.
+  E5  If there is no row at all, no task has packed any, so all N partitions are empty, and which
+      is which makes no difference: each takes the number of its task.  If all N numbers are below
+      N and no task uses its number twice, each partition is worked on once.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _ANOTHER_OPERATOR = "operator {0!r} got rows that were sent to {1}, and it is {2
 
 @dataclass(frozen=True)
 class _Target:
-    """Where a task sends rows: an operator, and the batch and run that the task belongs to."""
+    """Where a task sends rows: an operator, with the task's own batch and run."""
 
     uid: str
     definition: str
@@ -96,7 +96,7 @@ class _Target:
 
 
 class EndMaker:
-    """Counts the rows that a task sends to each partition, and makes its ends."""
+    """Counts the rows that a task sends to each partition, and makes the task's ends."""
 
     def __init__(self, plan: OperatorPlan) -> None:
         self._plan = plan
@@ -128,7 +128,7 @@ class Share:
     targets: set[bytes] = field(default_factory=set)
 
     def add(self, slot: int, phase: int, part: int, sequence: int, payload: bytes) -> None:
-        """Take a row; one without a payload only rings."""
+        """Take a row; a row without a payload only wakes the operator."""
         if phase == END:
             self.sent[part] += sequence
             self.targets.add(payload)
@@ -140,7 +140,7 @@ class Share:
             self.payloads[group_at(slot)].append((phase, part, sequence, payload))
 
     def check(self, plan: OperatorPlan, partition: int, batch_time: int) -> None:
-        """IllegalStateError unless this is all of a partition in the batch of this time (E2-E4)."""
+        """IllegalStateError unless the partition is complete, in the batch of this time (E2-E4)."""
         here = _Target.of(plan)
         for there in map(_Target.unpack, self.targets):
             if there.operator != here.operator:
@@ -165,7 +165,7 @@ class Share:
 
 
 def inputs_by_partition(batches: Iterable[pa.RecordBatch], partitions: int) -> dict[int, Share]:
-    """Packed rows by the partition to which they were sent (E1); none if no task has packed."""
+    """Packed rows by the partition that they were sent to (E1); none if no task has packed any."""
     shares: dict[int, Share] = defaultdict(Share)
     for batch in batches:
         columns = [batch.column(name).to_pylist() for name in ("slot", "phase", "part", "seq")]

@@ -1,4 +1,4 @@
-"""Notes of key groups in version files: a batch reads the heads of those alone that it calls."""
+"""Notes on key groups in version files, so that a batch reads only the heads that it needs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _KEY_GROUPS, *_COUNTED = GAUGES
 
 
 def note_heads(plan: OperatorPlan, state: PartitionState) -> None:
-    """Note what the heads say that have been written since the last time.
+    """Note what the heads say that have been written since the last call.
 
-    Of files that an earlier flinkish wrote these are all, once.
+    For files of an earlier flinkish these are all heads, once.
     """
     for key_group in state.without_note:
         head = read_head(plan, state.use(key_group), key_group)
@@ -38,7 +38,7 @@ def _note_of(head: Head) -> Note:
 def gauges_of_others(
     plan: OperatorPlan, state: PartitionState, partition: int, called: Collection[int]
 ) -> dict[str, int]:
-    """The gauges of all key groups of a partition that were not called; each is a report."""
+    """The gauges of a partition's key groups that were not called; each is a report."""
     assert plan.partitions is not None
     number, sums = state.counted(plan.state.generation, called)
     groups = range(partition, plan.max_parallelism, plan.partitions)

@@ -93,7 +93,7 @@ class OperatorRun:
             self._task.count_by(self.counts.totals)
 
     def _attempt(self, subtask: int | None) -> Attempt | None:
-        """The attempt for the control plane, if it is not the one that Spark's task says."""
+        """The attempt for the control plane, if it differs from that of Spark's task."""
         if subtask is None:
             return None
         from flinkish.spark.control_plane.attempts import current_attempt
@@ -158,7 +158,7 @@ class OperatorRun:
             self._succeed()
 
     def _succeed(self) -> None:
-        """Give the job what was counted, and the fields that functions changed."""
+        """Pass the counts, and the fields that functions changed, to the job."""
         if self._plan.count is not None:
             self._plan.count(self.counts.of_job(self._plan.uid))
         if self._fields is not None:

@@ -127,7 +127,7 @@ class Strategy(Protocol):
     def open_run(self, plan: OperatorPlan, table: Any = None, subtask: int | None = None) -> Any:
         """The `OperatorRun` of a plan in this task, its functions opened.
 
-        ``subtask`` is the number of the operator's partition, if that is not Spark's of the task.
+        ``subtask`` is the number of the operator's partition, if it differs from the task's number.
         """
         ...
 

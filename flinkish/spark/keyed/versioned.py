@@ -1,11 +1,11 @@
 """The task of a keyed operator whose state is versioned by batch.
 
 Rows are handled at the watermark before the batch; then the marks that came with them move it, and
-timers that are due fire in the same batch.  The state that comes of it is written at the end of the
-input, and counts if the batch does (see `flinkish.spark.versions.names`).
+timers that are due fire in the same batch.  The new state is written at the end of the input, and
+counts if the batch is committed (see `flinkish.spark.versions.names`).
 
 A task works on the partitions whose rows it has, each under the partition's own name: see
-`flinkish.spark.keyed.ends`.  There is one, unless Spark's plan has been reshaped.
+`flinkish.spark.keyed.ends`.  There is one partition, unless Spark's plan has been reshaped.
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ _CLASS = "flinkish.realtime.PromptRows"
 def as_they_come(frame: DataFrame, partitions: int = 0) -> DataFrame:
     """The rows, which go to Python as they come, and pads with the column PAD among them.
 
-    Of the rows of an operator with so many ``partitions`` each needs a task of its own: with fewer
-    tasks the query fails, and does not wait for ever.
+    With ``partitions`` the rows belong to an operator, of which each partition needs its own task:
+    with fewer tasks the query fails instead of waiting for ever.
 
     IllegalStateError if a session for real-time mode has settings with which they would not.
     """

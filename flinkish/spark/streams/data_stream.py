@@ -354,10 +354,10 @@ class ProcessedStream(DataStream):
 
         All outputs come from one run of the operator: `main` and `sides` (in the order of the
         tags) are batch DataFrames of the micro-batch.  The operator, and all before it, has run to
-        its end when `write` is called, so it makes no difference what is done with them: nothing,
-        several actions, a `limit`, a `coalesce`, on several threads.  They last as long as the call
-        does.  As with Spark's foreachBatch a batch may be written again after a failure, under the
-        same batch id.
+        its end when `write` is called, so `write` may do anything with them: no action, several
+        actions, a `limit`, a `coalesce`, on several threads.  They are valid until `write` returns.
+        As with Spark's foreachBatch a batch may be written again after a failure, under the same
+        batch id.
         """
         # Under Spark Connect the function travels to the server, where no stream can follow.
         self._rows.check_columns()

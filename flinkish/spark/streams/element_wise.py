@@ -185,7 +185,7 @@ def _chained(
         job = replace(job, count=None)
     within, mapped, kept = source.within, source.mapped, None
     if within is not None and any(may_change(step.function) for step in steps):
-        # To coalesce may change the numbers of tasks that elements were dealt to.
+        # Coalescing may change the numbers of the tasks that elements were sent to.
         mapped = in_subtasks(mapped, None if source.placed or source.chained else tasks)
         kept = within.fields_of(" ".join(step.uid or step.name for step in steps))
     plan = ChainPlan(

@@ -119,7 +119,7 @@ def _in_real_time(plan: OperatorPlan, rows: MappedFrame, second: MappedFrame | N
 
 
 def _batch_time() -> Column:
-    """The time (ms) of the micro-batch, which Spark's planner puts in."""
+    """The time (ms) of the micro-batch, which Spark's planner inserts."""
     return F.unix_millis(F.current_timestamp())
 
 
@@ -246,7 +246,7 @@ class OperatorResults:
         return _taken(self.frame, reader, made, self.uid)
 
     def in_batches(self, outputs: Mapping[str, StructType]) -> tuple[DataFrame, Split]:
-        """All outputs of one run in one DataFrame, and the function that parts a micro-batch of it.
+        """All outputs of a run in one DataFrame, and the function that splits a micro-batch of it.
 
         ``outputs`` are the columns of each by its tag.  The function travels on Spark Connect.
         """

@@ -100,7 +100,7 @@ class StreamRows:
 
     @property
     def restarts(self) -> bool:
-        """Whether functions begin anew with each micro-batch: on streaming DataFrames."""
+        """Whether each micro-batch begins with fresh functions, as on streaming DataFrames."""
         return self.within is None and self.streaming
 
     @property

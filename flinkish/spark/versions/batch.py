@@ -2,7 +2,7 @@
 
 Spark tells a task which query, run and batch it is of in local properties, and the batch's time and
 watermark in the offset log of the checkpoint.  Where the checkpoint is, the driver says: by a local
-property, too, or in the operator's settings.  It says also which run it is (`query_run`), and why
+property, too, or in the operator's settings.  It also says which run it is (`query_run`), and why
 a query cannot have such state.
 """
 

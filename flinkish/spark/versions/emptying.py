@@ -1,4 +1,4 @@
-"""Which old files of a partition a batch empties, so that they can go."""
+"""Which old files of a partition a batch empties, so that they can be removed."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from flinkish.spark.versions.manifest import DataFile
 
 __all__ = ["files_to_empty"]
 
-_AT_ONCE = 8 * 1024 * 1024  # bytes that a batch takes along
-_OLD_FILES = 64  # that a partition may have; then half of them are emptied at once
+_AT_ONCE = 8 * 1024 * 1024  # bytes that a batch copies out of old files
+_OLD_FILES = 64  # that a partition may have; if there are more, half of them are emptied
 
 Numbered = Sequence[tuple[int, DataFile]]
 
 
 def files_to_empty(files: Mapping[int, DataFile], oldest: int) -> list[int]:
-    """The numbers of files before version ``oldest`` whose pieces are to be written anew.
+    """The numbers of files before version ``oldest`` whose pieces are to be copied.
 
-    Of the pieces in such files less than half are dead then, and there are _OLD_FILES of them at
-    most, but for what is more than _AT_ONCE bytes at a time.  Each piece is written anew a few
-    times at most: into files of some 30 others, and once more into one of those.
+    After that less than half of the pieces in old files are dead, and there are at most _OLD_FILES
+    of these, unless a batch would copy more than _AT_ONCE bytes.  Each piece is copied a few times
+    at most: into a file with the pieces of some 30 others, and once more from there.
     """
     old = [
         (number, file)
@@ -36,7 +36,7 @@ def files_to_empty(files: Mapping[int, DataFile], oldest: int) -> list[int]:
 
 
 def _mostly_dead(files: Numbered) -> Iterator[int]:
-    """Files to be emptied so that half of what is in all is live, those with the least first."""
+    """Files to empty until half of all data is live, those with the least live data first."""
     size, live = sum(file.size for _, file in files), sum(file.live for _, file in files)
     for number, file in sorted(files, key=lambda one: one[1].live / max(one[1].size, 1)):
         if live * 2 >= size:
@@ -46,7 +46,7 @@ def _mostly_dead(files: Numbered) -> Iterator[int]:
 
 
 def _smallest(files: Numbered) -> Iterator[int]:
-    """Half of the files, those in which the least is live, if there are too many."""
+    """If there are too many files, the half of them with the least live data."""
     if len(files) > _OLD_FILES:
         for number, _ in sorted(files, key=lambda one: one[1].live)[: len(files) // 2]:
             yield number

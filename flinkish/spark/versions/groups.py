@@ -39,7 +39,7 @@ class Piece(NamedTuple):
 
 
 class Note(NamedTuple):
-    """The facts of a head that its writer wants to know without reading it.
+    """The facts of a head that a later batch needs without reading the head.
 
     ``timer`` is when (ms) the key group is to be called, None if never; ``counts`` are added up
     over the key groups that have the same ``label``.
@@ -54,9 +54,9 @@ class Note(NamedTuple):
 class Group:
     """A key group that was read.
 
-    ``latest`` lists its latest pieces and ``pages`` the pages before them, both as they are in the
-    node: most batches add a piece to a log, and look at none.  ``pieces`` are all of them, None as
-    long as nobody asked; if the group is ``loose``, they are its contents, and the lists are empty.
+    ``latest`` lists its latest pieces and ``pages`` the pages before them, both encoded as in the
+    node, since most batches only append a piece to a log.  ``pieces`` are all pieces, None until
+    they are needed; if the group is ``loose``, only they count, and the lists are empty.
     ``changed``: it needs a new node.
     """
 
@@ -109,7 +109,7 @@ class Group:
 
 
 def decode_node(data: bytes, number: int) -> Group:
-    """The key group of this number out of its node; CorruptStateError for other bytes."""
+    """The key group of this number, read from its node; CorruptStateError for other bytes."""
     try:
         found, head, pages, latest = _decode(data)
     except msgspec.MsgspecError as error:

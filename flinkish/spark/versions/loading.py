@@ -1,4 +1,4 @@
-"""Which version files a task reads: the state before a batch, of the partition that it has."""
+"""Which version files a task reads: its partition's state before a batch."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ def load(
 def _needed(
     held: Mapping[int, list[VersionName]], batch: Batch, partitions: int, operator: str
 ) -> list[int]:
-    """The partitions of a version that may hold key groups of this task's.
+    """The partitions of a version that may hold key groups of this task.
 
-    IllegalStateError if one of the version is missing, whichever it is: Spark would go on without.
+    IllegalStateError if any partition of the version is missing: Spark would go on without it.
     """
     before = next(iter(held.values()))[0].partitions if held else 0
     absent = next((number for number in range(before) if number not in held), None)
@@ -85,7 +85,7 @@ def _needed(
 
 
 def _absent_of(names: Sequence[VersionName], batch: Batch) -> int | None:
-    """A partition that no run has written in the batch before, though some did others; or None."""
+    """A partition that no run wrote in the previous batch, though others were; None if all were."""
     runs: dict[tuple[str, int], set[int]] = {}
     for name in names:
         if name.tag == batch.parent_tag:
@@ -140,7 +140,7 @@ def read_version(
 ) -> tuple[VersionName, Manifest]:
     """The last attempt whose file is whole, and its manifest.
 
-    A file that was put into the place of another is none that an attempt left: CorruptStateError.
+    CorruptStateError for a file in the place of another: no attempt leaves such a file.
     """
     failed: Exception | None = None
     what = f"the state of operator {operator!r}"
@@ -162,7 +162,7 @@ def read_version(
 
 
 class _TornVersion(CorruptStateError):
-    """No attempt of a partition left a whole file; another run may have."""
+    """No attempt of a partition in this run left a whole file; another run may have."""
 
 
 def _missing(directory: VersionDirectory, batch: Batch, operator: str) -> IncompatibleStateError:

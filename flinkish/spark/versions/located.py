@@ -1,4 +1,4 @@
-"""The driver's word on a query: where its checkpoint is, which run it is, and what is refused."""
+"""Facts of a query that the driver tells its tasks: checkpoint, run, and why it is refused."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _Teller(StreamingQueryListener):
 
 
 def tell_checkpoints(spark: SparkSession) -> None:
-    """Have the workers of every query of a session told where its checkpoint is, and its run.
+    """Make every query of a session tell its workers its checkpoint and its run.
 
     On Spark Connect listeners are far from the query's thread, and nobody tells them.
     """

@@ -7,12 +7,12 @@ manifest, no chain of them, and what a batch writes follows what it changed.
 
 Invariants:
   M1  A manifest names its owner: the operator, and the file itself, whose name says version, tag,
-      epoch, run, definition, partition and attempt.  Nothing of a file is believed unless that is
-      what was asked for.
-  M2  A node, a page and a piece are named with their CRC-32, so what is read of an earlier file is
+      epoch, run, definition, partition and attempt.  No content of a file is used unless all of
+      these are as expected.
+  M2  References to a node, a page or a piece have its CRC-32, so a read from an earlier file gives
       what was written there, or an error.
   M3  ``files`` has all files that anything is read from, and ``live`` the bytes of pieces and pages
-      in each that are still named.
+      in each that are still referenced.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ _AT_ONCE = 64 * 1024  # bytes read of the end of a file, in the hope that the ma
 
 
 class MisplacedFile(ValueError):
-    """A version file that is whole, and belongs elsewhere."""
+    """A version file that is intact but belongs to another place."""
 
 
 class DataFile(msgspec.Struct, array_like=True):
-    """A file that something is read from: its path, and bytes of pieces and pages in it.
+    """A file that is still read from: its path, and the bytes of its pieces and pages.
 
-    ``size`` are those that were written, ``live`` those that are still named.
+    ``size`` counts those that were written, ``live`` those that are still referenced.
     """
 
     path: str
@@ -97,7 +97,7 @@ class Manifest:
 
     @property
     def written(self) -> list[int]:
-        """The key groups of which anything is in this file."""
+        """The key groups that have data in this file."""
         found: list[int] = self.records["group"][self.records["file"] == self.number].tolist()
         return found + [
             number
@@ -167,7 +167,8 @@ def write_manifest(manifest: Manifest) -> bytes:
 def read_manifest(file: Any, operator: str, name: VersionName) -> Manifest:
     """The manifest of an open file.
 
-    CorruptFrame if it has none, MisplacedFile if it is not of this operator and name, NewerFrame.
+    CorruptFrame if it has none, MisplacedFile if it has another operator or name, NewerFrame if
+    a later flinkish wrote it.
     """
     frame = _frame(file)
     body = bytes(unseal(frame, KIND_MANIFEST, 0, version=MANIFEST_FORMAT))

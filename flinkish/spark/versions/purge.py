@@ -6,9 +6,9 @@ do not name, no later manifest names: pieces are taken over from one version to 
 So one task in some batches reads those manifests and removes all earlier files that none of them
 names: files of versions, of attempts that failed, and unfinished ones.
 
-What cannot be read proves nothing.  So nothing goes unless there is a file of every partition, each
-file of that version is whole and in its place, and the same holds for the version that the batch
-began with, whose files stay in any case.
+A file that cannot be read proves nothing.  So nothing is removed unless every partition has a file
+of that version, all its files are intact and in their place, and the same holds for the version
+that the batch began with, whose files are always kept.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LOG = logging.getLogger("flinkish.spark.versions")
 def purge(directory: VersionDirectory, batch: Batch, partitions: int) -> int:
     """Remove what is not needed if it is this task's turn; how many files went.
 
-    What keeps it from that is logged, and it tries again the next time.
+    If an error prevents that, it is logged, and the next purge tries again.
     """
     turn, rest = divmod(batch.number, EVERY)
     oldest = batch.number - batch.retained
@@ -45,7 +45,7 @@ def purge(directory: VersionDirectory, batch: Batch, partitions: int) -> int:
 
 
 def _needed(directory: VersionDirectory, version: int) -> set[str]:
-    """The files that any manifest of a version names; errors unless all of them can be read."""
+    """The files that the manifests of a version refer to; raises if any cannot be read."""
     found: set[str] = set()
     partitions: dict[tuple[str, int], set[int]] = {}
     for name in directory.names(version):

@@ -31,7 +31,7 @@ from flinkish.spark.versions.progress import Progress
 __all__ = ["HEAD", "PartitionState"]
 
 HEAD = (-1,)
-_NODES_AT_ONCE = 64 * 1024  # bytes that are read of a file: nodes lie side by side
+_NODES_AT_ONCE = 64 * 1024  # bytes per read from a file, in which nodes lie side by side
 
 
 class PartitionState:
@@ -41,8 +41,8 @@ class PartitionState:
     of Spark's map state, so that the same code keeps a log here and there.  Nothing counts before
     `commit`.
 
-    Complexity: a key group that nobody uses costs its record, which numpy copies.  One that is
-    changed costs its node, whatever the length of its log.
+    Complexity: an unused key group costs only its record, which numpy copies.  A changed key
+    group costs its node, however long its log is.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class PartitionState:
         self._writer: VersionWriter = directory.create(name)
         self._parents = [manifest.name.path for manifest in held]
         self._open: dict[int, Any] = {}
-        self._nodes: dict[int, tuple[int, bytes]] = {}  # of files: where, and what was read there
+        self._nodes: dict[int, tuple[int, bytes]] = {}  # by file: the last read, offset and bytes
         self._files: dict[int, DataFile] = {}
         self._labels: list[str] = []
         self._records: NDArray[Any] = np.empty(0, RECORD)
@@ -70,7 +70,7 @@ class PartitionState:
         self._files[self._mine] = self._own
         self._current = Group(0)
 
-    # --- what the versions before hold
+    # --- earlier versions
 
     def _take(self, manifest: Manifest) -> None:
         """Go on from a manifest of this partition."""
@@ -105,12 +105,12 @@ class PartitionState:
 
     @property
     def key_groups(self) -> list[int]:
-        """The key groups that have anything, ascending."""
+        """The key groups that are not empty, ascending."""
         gone = {number for number, group in self._groups.items() if group.is_empty}
         return sorted({*self._places, *self._groups} - gone)
 
     def _pieces(self, group: Group) -> dict[int, Piece]:
-        """All pieces of a key group, whose pages are read if they have not been."""
+        """All pieces of a key group; reads its pages if necessary."""
         if group.pieces is None:
             group.pieces = {}
             for page in group.page_places:
@@ -119,7 +119,7 @@ class PartitionState:
         return group.pieces
 
     def _group(self, key_group: int) -> Group:
-        """A key group, read if it has not been."""
+        """A key group, read if necessary."""
         group = self._groups.get(key_group)
         if group is None:
             place = self._places.get(key_group)
@@ -192,7 +192,7 @@ class PartitionState:
             self._count(self._loosen(self._current).pop(key[0]), -1)
 
     def _loosen(self, group: Group) -> dict[int, Piece]:
-        """The pieces of a key group, to be changed in any way: its lists are given up."""
+        """The pieces of a key group, for any change: its encoded lists are dropped."""
         pieces = self._pieces(group)
         for page in group.page_places:
             self._count(page, -1)
@@ -202,13 +202,13 @@ class PartitionState:
     # --- notes
 
     def note(self, note: Note) -> None:
-        """Note what a later batch wants to know of the current key group; a new head ends it."""
+        """Note what a later batch needs of the current key group; a new head removes the note."""
         self._current.note = note
         self._current.changed = True
 
     @property
     def without_note(self) -> list[int]:
-        """The key groups with a head of which nothing is noted; those below 0 need no note."""
+        """The key groups that have a head but no note; those below 0 need no note."""
         groups, labels = self._records["group"], self._records["label"]
         found = set(groups[(labels == NO_LABEL) & (groups >= 0)].tolist())
         for number, group in self._groups.items():
@@ -231,7 +231,7 @@ class PartitionState:
         return found
 
     def counted(self, label: str, without: Iterable[int]) -> tuple[int, list[int]]:
-        """How many other key groups are noted with a label, and the sums of their counts."""
+        """How many other key groups have notes with a label, and the sums of their counts."""
         records = self._records
         others = {*without}
         number = self._labels.index(label) if label in self._labels else len(self._labels)
@@ -352,12 +352,12 @@ class PartitionState:
         timer = NO_TIMER if note.timer is None else max(note.timer, NO_TIMER + 1)
         return self._labels.index(note.label), timer, note.counts
 
-    # --- files that go
+    # --- files to be removed
 
     def _empty(self, number: int) -> None:
-        """Take along what is needed of a file, so that it can go.
+        """Copy the live data out of a file, so that it can be removed.
 
-        One whose manifest cannot be read stays as it is.
+        A file whose manifest cannot be read stays as it is.
         """
         path = self._files[number].path
         version, _, name = path.partition("/")

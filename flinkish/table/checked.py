@@ -11,7 +11,7 @@ __all__ = ["checked"]
 
 
 def checked(fields: tuple[Any, ...], method: str) -> tuple[Expression[Any], ...]:
-    """The fields, if they are expressions; ArgumentTypeError for none, or for others."""
+    """The fields; ArgumentTypeError if there are none, or if some are not expressions."""
     wrong = [one for one in fields if not isinstance(one, Expression)]
     if wrong or not fields:
         raise ArgumentTypeError(

@@ -242,7 +242,7 @@ def _offsets(
     default: str,
     places: Mapping[str, KafkaOffsetsInitializer],
 ) -> KafkaOffsetsInitializer | None:
-    """Where reading starts or ends, by the mode; None for an end that there is not."""
+    """Where reading starts or ends, by the mode; None for reading without an end."""
     mode = options.take(f"{prefix}.mode", default) or default
     time = options.take(f"{prefix}.timestamp-millis")
     named = options.take(f"{prefix}.specific-offsets")
@@ -275,7 +275,7 @@ def connector_of(
     given: Mapping[str, str],
     times: Iterable[tuple[str, int]] = (),
 ) -> Connector:
-    """The table that options describe; ``times`` are its columns of event time, as in a Schema.
+    """The table that options describe; ``times`` are its event-time columns, as in a Schema.
 
     IllegalArgumentError for options that are missing, UnsupportedOperationError for connectors and
     options that Spark has nothing for.

@@ -115,7 +115,7 @@ def _random(options: _Options, name: str, kind: TypeInformation) -> str:
 
 
 def _random_decimal(options: _Options, name: str, kind: DecimalTypeInfo) -> str:
-    """The same of decimals, to the digits that a double has; none is wider than its column."""
+    """The same for decimals, with the digits that a double has; none is wider than its column."""
     widest = float(Decimal(10**kind.precision - 1).scaleb(-kind.scale))
     if widest >= 10.0 ** (kind.precision - kind.scale):
         widest = math.nextafter(widest, 0)

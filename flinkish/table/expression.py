@@ -56,13 +56,13 @@ class Aggregate:
 class Expression(Generic[T]):
     """An expression of columns; `flinkish.table.expressions.col` and `lit` begin one.
 
-    It has operators, and Flink's methods as far as Spark's SQL has the function.  Anything else
-    is written in SQL: ``call_sql``, or `TableEnvironment.sql_query`.
+    It has operators, and those of Flink's methods for which Spark's SQL has a function.  Write
+    anything else in SQL, with ``call_sql`` or `TableEnvironment.sql_query`.
 
-    ``column`` is its name, if it is a column and nothing else; ``interval_ms`` its length in ms,
-    if it is an interval that a number makes; ``rows`` a number of rows, if it is a row interval;
-    ``aggregates`` are those in it; ``extra_names`` those of further columns, if a function gives
-    several; ``trails`` is a column and an interval (ms), if it is the one less the other.
+    ``column`` is its name, if it is just a column; ``interval_ms`` its length in ms, if it is an
+    interval of a literal number; ``rows`` a number of rows, if it is a row interval;
+    ``aggregates`` are the aggregates in it; ``extra_names`` name further columns, if a function
+    returns several; ``trails`` is a column and an interval (ms), if it is column minus interval.
     """
 
     if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class Expression(Generic[T]):
         return composed("{0} DESC NULLS LAST", self)
 
     def alias(self, name: str, *extra_names: str) -> Expression[T]:
-        """The same value under a name; several names are for functions that give rows."""
+        """The same value under a name; several names are for functions that return rows."""
         return Expression(
             self.sql, name, self.column, aggregates=self.aggregates, extra_names=extra_names
         )
@@ -195,18 +195,18 @@ class Expression(Generic[T]):
         return composed(f"CAST({{0}} AS {data_type.kind.to_ddl()})", self)
 
     def try_cast(self, data_type: DataType) -> Expression[T]:
-        """The value as one of another type, null if it has no such value."""
+        """The value cast to another type, null if that is impossible."""
         return composed(f"try_cast({{0}} AS {data_type.kind.to_ddl()})", self)
 
     def in_(self, first_element_or_table: Any, *remaining_elements: Any) -> Expression[bool]:
-        """Whether the value is one of these values, or in the one column of a table."""
+        """Whether the value is one of these values, or in the only column of a table."""
         if hasattr(first_element_or_table, "execute_insert"):
             return composed(f"({{0}} IN (SELECT * FROM {first_element_or_table}))", self)
         elements = (first_element_or_table, *remaining_elements)
         return composed("({0} IN ({*}))", self, *elements)
 
     def get(self, name_or_index: str | int) -> Expression[Any]:
-        """The field of a row, by its name or, from 0, its place."""
+        """The field of a row, by its name or its index from 0."""
         if isinstance(name_or_index, str):
             return composed(f"{{0}}.{in_backticks(name_or_index)}", self)
         raise UnsupportedOperationError(
@@ -238,7 +238,7 @@ class Expression(Generic[T]):
 
     @property
     def distinct(self) -> Expression[Any]:
-        """The same aggregate of distinct values; IllegalArgumentError for what is none."""
+        """The aggregate of distinct values; IllegalArgumentError if this is not an aggregate."""
         if len(self.aggregates) != 1 or self.aggregates[0].sql != self.sql:
             raise IllegalArgumentError(
                 f"distinct follows an aggregate, as in col('a').count.distinct, not {self.sql}"
@@ -268,7 +268,7 @@ class Expression(Generic[T]):
 
     @property
     def end(self) -> Expression[Any]:
-        """The end of a window, which does not belong to it, by the alias of the window."""
+        """The exclusive end of a window, by the alias of the window."""
         return composed("{0}.end", self)
 
     @property
@@ -333,7 +333,7 @@ def _joined(left: Any, operator: str, right: Any) -> Expression[Any]:
 
 
 def composed(template: str, *values: Any) -> Expression[Any]:
-    """The expression of a text with values in it: ``{0}``, ``{1}``, ..., or ``{*}`` for the rest.
+    """An expression from a text that ``{0}``, ``{1}``, ... fill with values, ``{*}`` with the rest.
 
     It has the aggregates that the values have.
     """

@@ -1,7 +1,7 @@
-"""The methods and properties of expressions that are functions of Spark's SQL, in tables.
+"""Tables of the methods and properties of expressions that are functions of Spark's SQL.
 
-A text in braces is a value's SQL: ``{0}`` the expression itself, ``{1}`` and so on the arguments.
-Where Spark's function differs from Flink's, the text makes up for it: ``split_index`` counts from
+Braces stand for a value's SQL: ``{0}`` for the expression itself, ``{1}`` and so on for arguments.
+Where Spark's function differs from Flink's, the text compensates: ``split_index`` counts from
 0 and gives null past the end, ``regexp_extract`` gives null where nothing matches.
 """
 
@@ -82,7 +82,7 @@ UNITS: Mapping[str, tuple[str, int | None]] = {
     "milli": ("make_dt_interval(0, 0, 0, CAST({0} AS DECIMAL(18, 6)) / 1000)", 1),
 }
 
-# Aggregates: the text, and that of the aggregate of distinct values.
+# Aggregates: the text, and the text of the aggregate of distinct values.
 AGGREGATES: Mapping[str, str] = {
     "sum": "sum({0})",
     "sum0": "coalesce(sum({0}), 0)",
@@ -205,7 +205,8 @@ METHODS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 _SQL = "write it with call_sql('...') in Spark's SQL"
 _BITMAPS = "Spark's bitmaps have another form: write bitmap_count and its like with call_sql('...')"
 
-# Methods and properties of Flink's expressions that have no equal in Spark's SQL, and the way.
+# Methods and properties of Flink's expressions without an equivalent in Spark's SQL, and what to
+# write instead.
 REFUSED: Mapping[str, str] = {
     "as_argument": "Spark's functions take their arguments by place",
     "collect": "Spark has no multisets: take array_agg, or a MAP by call_sql('...')",

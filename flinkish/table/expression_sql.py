@@ -1,4 +1,4 @@
-"""The methods of `expression_methods`, made of their texts for the class of expressions."""
+"""Makes the methods of the class of expressions from the texts in `expression_methods`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Compose: TypeAlias = Callable[..., Any]
 def attach_sql(cls: Any, compose: Compose, aggregate: Any) -> None:
     """Give a class of expressions its properties and methods.
 
-    ``compose`` makes an expression of a text and the values in it; ``aggregate`` is the class of
-    the aggregates in expressions.
+    ``compose`` makes an expression from a text and its values; ``aggregate`` is the class of the
+    aggregates in expressions.
     """
     for name, template in PROPERTIES.items():
         setattr(cls, name, _property(compose, template))

@@ -140,7 +140,7 @@ def not_(expression: Expression[bool]) -> Expression[bool]:
 
 
 def if_then_else(condition: Any, if_true: Any, if_false: Any) -> Expression[Any]:
-    """The one value if a condition is true, else the other."""
+    """The first value if a condition is true, else the second."""
     return composed("(CASE WHEN {0} THEN {1} ELSE {2} END)", condition, if_true, if_false)
 
 
@@ -168,17 +168,17 @@ def log(v: Any, base: Any = None) -> Expression[float]:
 
 
 def negative(v: Any) -> Expression[Any]:
-    """The number with the other sign."""
+    """The negated number."""
     return composed("(- {0})", v)
 
 
 def rand(seed: Any = None) -> Expression[float]:
-    """A number from 0 to below 1 by chance."""
+    """A random number of at least 0 and below 1."""
     return Expression("rand()") if seed is None else composed("rand({0})", seed)
 
 
 def rand_integer(bound: Any, seed: Any = None) -> Expression[int]:
-    """A whole number from 0 to below a bound, by chance."""
+    """A random integer of at least 0 and below a bound."""
     if seed is None:
         return composed("CAST(floor(rand() * {0}) AS INT)", bound)
     return composed("CAST(floor(rand({1}) * {0}) AS INT)", bound, seed)
@@ -188,12 +188,12 @@ def rand_integer(bound: Any, seed: Any = None) -> Expression[int]:
 
 
 def concat(first: Any, *others: Any) -> Expression[str]:
-    """Texts, one after the other; null if one of them is."""
+    """The concatenation of texts; null if any of them is."""
     return composed("concat({*})", "", first, *others)
 
 
 def concat_ws(separator: Any, first: Any, *others: Any) -> Expression[str]:
-    """Texts with a separator between them, without those that are null."""
+    """The texts that are not null, with a separator between them."""
     return composed("concat_ws({*})", "", separator, first, *others)
 
 
@@ -221,21 +221,21 @@ def local_timestamp() -> Expression[Any]:
 
 
 def to_date(date_str: Any, format: Any = None) -> Expression[Any]:
-    """The date of a text, null if it is none."""
+    """The date in a text, null if it is not a date."""
     if format is None:
         return composed("try_to_date({0})", date_str)
     return composed("try_to_date({0}, {1})", date_str, format)
 
 
 def to_timestamp(timestamp_str: Any, format: Any = None) -> Expression[Any]:
-    """The time without a zone of a text, null if it is none."""
+    """The timestamp without a zone in a text, null if it is not a timestamp."""
     if format is None:
         return composed("try_cast({0} AS TIMESTAMP_NTZ)", timestamp_str)
     return composed("CAST(try_to_timestamp({0}, {1}) AS TIMESTAMP_NTZ)", timestamp_str, format)
 
 
 def to_timestamp_ltz(*args: Any) -> Expression[Any]:
-    """The moment of a number, in seconds (precision 0) or milliseconds (3), or of a text."""
+    """The instant of a number of seconds (precision 0) or milliseconds (3), or of a text."""
     if len(args) == 2 and args[1] in (0, 3):
         return composed(f"{'timestamp_millis' if args[1] else 'timestamp_seconds'}({{0}})", args[0])
     if not args or len(args) > 2:
@@ -262,7 +262,7 @@ def unix_timestamp(date_str: Any = None, format: Any = None) -> Expression[int]:
 
 
 def convert_tz(date_str: Any, tz_from: Any, tz_to: Any) -> Expression[str]:
-    """The text of a time in one zone as that in another."""
+    """The text of a time, converted from one zone to another."""
     return composed(
         "date_format(convert_timezone({1}, {2}, CAST({0} AS TIMESTAMP_NTZ)), "
         "'yyyy-MM-dd HH:mm:ss')",
@@ -289,7 +289,7 @@ def timestamp_diff(
 def temporal_overlaps(
     left_time_point: Any, left_temporal: Any, right_time_point: Any, right_temporal: Any
 ) -> Expression[bool]:
-    """Whether two spans of time, each from a time and for an interval, have a moment in common."""
+    """Whether two spans of time, each a start and an interval, overlap."""
     return composed(
         "({0} <= {2} + {3} AND {2} <= {0} + {1})",
         left_time_point,
@@ -300,7 +300,7 @@ def temporal_overlaps(
 
 
 def row_interval(rows: int) -> Expression[Any]:
-    """An interval of so many rows, for windows of counts and frames of over windows."""
+    """An interval of a number of rows, for count windows and frames of over windows."""
     if not isinstance(rows, int) or isinstance(rows, bool) or rows < 0:
         raise ArgumentTypeError(f"row_interval takes a number of rows from 0, not {rows!r}")
     return Expression(str(rows), rows=rows)
@@ -310,7 +310,7 @@ def row_interval(rows: int) -> Expression[Any]:
 
 
 def row(head: Any, *tail: Any) -> Expression[Any]:
-    """A row of values, whose fields are called col1, col2 and so on."""
+    """A row of values; its fields are called col1, col2 and so on."""
     return composed("struct({*})", "", head, *tail)
 
 
@@ -320,7 +320,7 @@ def array(head: Any, *tail: Any) -> Expression[Any]:
 
 
 def map_(key: Any, value: Any, *tail: Any) -> Expression[Any]:
-    """A map of keys and values, which take turns."""
+    """A map; the arguments are alternately keys and values."""
     return composed("map({*})", "", key, value, *tail)
 
 
@@ -338,7 +338,7 @@ def with_columns(head: Any, *tails: Any) -> Expression[Any]:
 
 
 def without_columns(head: Any, *tails: Any) -> Expression[Any]:
-    """All columns but some, by name."""
+    """All columns except these, by name."""
     names = ", ".join(in_backticks(name) for name in _column_names(head, *tails))
     return Expression(f"* EXCEPT ({names})")
 

@@ -1,4 +1,4 @@
-"""Flink's formats of the records of tables, by the options that it has for them."""
+"""Flink's record formats for tables, with Flink's options."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["SqlRecords", "TableRows", "row_decoder"]
 
 
 class TableRows(DeserializationSchema):
-    """The rows of a table in records of Kafka."""
+    """The format of a table's rows in Kafka records."""
 
     def __init__(self, decoder: RecordDecoder) -> None:
         self._decoder = decoder
@@ -37,7 +37,7 @@ class TableRows(DeserializationSchema):
 def row_decoder(format_: str, row_type: RowTypeInfo, options: Options) -> RecordDecoder:
     """The format ``json`` or ``csv`` with the options of a table.
 
-    UnsupportedOperationError for a column that the format has no form for.
+    UnsupportedOperationError for a column that the format cannot represent.
     """
     try:
         return (_json if format_ == "json" else _csv)(row_type, options)
@@ -90,7 +90,7 @@ class SqlRecords(SerializationSchema):
         self._options = options
 
     def expression(self, columns: Sequence[str]) -> str:
-        """The bytes of the columns, under the names that the table has for them."""
+        """The bytes of the columns, under the table's names for them."""
         names = self._row_type.get_field_names()
         fields = ", ".join(
             f"{self._cell(in_backticks(column), type_)} AS {in_backticks(name)}"

@@ -30,7 +30,7 @@ __all__ = [
 class _Life:
     """Opens a function before its first rows in a worker, and closes it with the worker's copy.
 
-    ``width`` is the number of columns of the rows that it gives; None if it gives values.
+    ``width`` is the number of columns of the rows that it returns; None if it returns values.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class ListCalls(GroupCalls):
 
 
 class NoArgumentCalls(RowCalls):
-    """The values of a function without arguments, one for each row of a column of no meaning."""
+    """The values of a function without arguments, one for each row of a dummy column."""
 
     def __call__(self, rows: Sequence[Sequence[Any]]) -> list[Any]:
         """As many values as there are rows."""
@@ -102,10 +102,10 @@ class NoArgumentCalls(RowCalls):
 
 
 class SeriesCalls(_Life):
-    """A function of pandas Series: of columns as they are."""
+    """A function of pandas Series, which gets whole columns."""
 
     def __call__(self, *series: Any) -> Any:
-        """The Series, or of a group the value, that the function gives for Series."""
+        """The Series that the function returns for Series; for a group, its value."""
         function = self.opened
         if isinstance(function, AggregateFunction):
             accumulator = function.create_accumulator()
@@ -135,11 +135,11 @@ async def _gathered(function: AsyncScalarFunction, rows: Sequence[Sequence[Any]]
 
 
 def _tuples(results: Any, width: int) -> Iterator[tuple[Any, ...]]:
-    """Results of a function of tables as tuples: a value alone is that of the one column."""
+    """Results of a table function as tuples: a plain value is the value of the only column."""
     if results is None:
         return
     if isinstance(results, (str, bytes, tuple, Row)) or not isinstance(results, Iterable):
-        results = (results,)  # one row, returned and not yielded
+        results = (results,)  # one row that was returned instead of yielded
     for result in results:
         if isinstance(result, (tuple, list, Row)):
             yield tuple(result)

@@ -1,4 +1,4 @@
-"""The classes of functions that a program of tables writes."""
+"""The base classes of user-defined functions for tables."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
     }
 )
 class FunctionContext:
-    """The facts that a function of tables is told when it opens on a worker."""
+    """What a function learns about its task when a worker opens it."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class FunctionContext:
         return self._task[0]
 
     def get_attempt_number(self) -> int:
-        """How many times the task failed before."""
+        """How often the task has failed before."""
         return self._task[1]
 
     def get_metric_group(self) -> MetricGroup:
@@ -72,13 +72,13 @@ class FunctionContext:
 
 
 class UserDefinedFunctionClass(ABC):  # noqa: B024
-    """A function with a life on a worker: opened before its first row, closed with the worker."""
+    """A function that a worker opens before its first row and closes at its own end."""
 
     def open(self, function_context: FunctionContext) -> None:  # noqa: B027
-        """Prepare: connections, tables that are looked up."""
+        """Prepare for rows, such as by opening connections or loading lookup tables."""
 
     def close(self) -> None:  # noqa: B027
-        """Release what `open` took; called when the worker lets the function go."""
+        """Release what `open` acquired; called when the worker discards the function."""
 
     def is_deterministic(self) -> bool:
         """Whether equal arguments always give equal results; Spark may then call it less often."""
@@ -86,7 +86,7 @@ class UserDefinedFunctionClass(ABC):  # noqa: B024
 
 
 class ScalarFunction(UserDefinedFunctionClass):
-    """A function that gives a value for each row."""
+    """A function that returns a value for each row."""
 
     @abstractmethod
     def eval(self, *args: Any) -> Any:
@@ -94,7 +94,7 @@ class ScalarFunction(UserDefinedFunctionClass):
 
 
 class AsyncScalarFunction(UserDefinedFunctionClass):
-    """A coroutine that gives a value for each row; the rows of a batch are under way together."""
+    """A coroutine that returns a value for each row; the rows of a batch run concurrently."""
 
     @abstractmethod
     async def eval(self, *args: Any) -> Any:
@@ -102,11 +102,11 @@ class AsyncScalarFunction(UserDefinedFunctionClass):
 
 
 class TableFunction(UserDefinedFunctionClass):
-    """A function that gives rows, none or many, for each row."""
+    """A function that returns any number of rows for each row."""
 
     @abstractmethod
     def eval(self, *args: Any) -> Iterable[Any]:
-        """The rows for the arguments of a row; a row of one column may be its value."""
+        """The rows for the arguments of a row; a row of one column may be a plain value."""
 
 
 class ImperativeAggregateFunction(UserDefinedFunctionClass):
@@ -114,7 +114,7 @@ class ImperativeAggregateFunction(UserDefinedFunctionClass):
 
     @abstractmethod
     def create_accumulator(self) -> Any:
-        """The accumulator of no rows."""
+        """The accumulator of an empty group."""
 
     @abstractmethod
     def accumulate(self, accumulator: Any, *args: Any) -> None:
@@ -125,25 +125,25 @@ class ImperativeAggregateFunction(UserDefinedFunctionClass):
         raise UnsupportedOperationError("rows of a query do not change later, so nothing retracts")
 
     def merge(self, accumulator: Any, accumulators: Iterable[Any]) -> None:
-        """Take other accumulators into one; session windows that meet do that."""
+        """Merge other accumulators into this one, as when session windows merge."""
         raise UnsupportedOperationError(
             f"{type(self).__name__} has no merge(accumulator, accumulators), which session windows "
             "need"
         )
 
     def get_result_type(self) -> DataType | str:
-        """The type of results; or udaf and udtaf are told ``result_type``."""
+        """The type of results, unless udaf or udtaf gets a ``result_type``."""
         raise IllegalArgumentError(
             f"{type(self).__name__} needs a result_type, or a method get_result_type"
         )
 
     def get_accumulator_type(self) -> DataType | str:
-        """The type of accumulators, which may be any object here."""
+        """The type of accumulators; not needed, since accumulators may be any objects here."""
         raise IllegalArgumentError(f"{type(self).__name__} has no type of accumulators")
 
 
 class AggregateFunction(ImperativeAggregateFunction):
-    """A function that gives a value for a group of rows."""
+    """A function that returns a value for each group of rows."""
 
     @abstractmethod
     def get_value(self, accumulator: Any) -> Any:
@@ -151,7 +151,7 @@ class AggregateFunction(ImperativeAggregateFunction):
 
 
 class TableAggregateFunction(ImperativeAggregateFunction):
-    """A function that gives rows for a group of rows."""
+    """A function that returns rows for each group of rows."""
 
     @abstractmethod
     def emit_value(self, accumulator: Any) -> Iterable[Any]:

@@ -1,4 +1,4 @@
-"""Tables in groups: by values, by windows of event time, and rows with a frame around them."""
+"""Grouped tables: by values, by windows of event time, and by frames around each row."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class GroupedTable(Generic[R]):
         return self._table._of(columns, self._group_by)
 
     def aggregate(self, func: Expression[Any] | UserDefinedFunction) -> AggregatedTable[R]:
-        """An aggregate of each group, for `select`; a function gets whole rows as arguments."""
+        """An aggregate of each group, for `select`; a function by itself gets whole rows."""
         return AggregatedTable(self, _one_aggregate(self._table, func))
 
     def flat_aggregate(self, func: Expression[Any] | UserDefinedFunction) -> FlatAggregateTable[R]:
-        """The rows that a TableAggregateFunction gives for each group, for `select`."""
+        """The rows that a TableAggregateFunction returns for each group, for `select`."""
         return FlatAggregateTable(self, _one_aggregate(self._table, func))
 
     @property
@@ -143,7 +143,7 @@ class WindowGroupedTable(Generic[R]):
     def select(self, *fields: Expression[Any]) -> R:
         """A row for each group of each window, once the window is over.
 
-        In streaming mode the windows are those of streams: rows that are too late are dropped.
+        In streaming mode the DataStream window operator computes them, and drops late rows.
         """
         fields = checked(fields, "select")
         if self._table._streams:
@@ -194,5 +194,5 @@ class OverWindowedTable(Generic[R]):
 
 
 def _one_aggregate(table: Rows, func: Any) -> Expression[Any]:
-    """The aggregate that was given; a function alone takes the row of all columns."""
+    """The aggregate; a function without arguments is called with the whole row."""
     return row_call(func, table._kind)[0]

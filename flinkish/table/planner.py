@@ -131,7 +131,7 @@ class Planner:
         return self.table(node, updates, _kept_times(kind, [one for _, one in reads]))
 
     def _registered(self, spark: Any, text: str) -> str:
-        """Tell Spark of the functions that a text names; the text as Spark is to see it."""
+        """Register with Spark the functions that a text calls; returns the text for Spark."""
         parameters = self.environment.get_config().get_global_job_parameters()
         for function in functions_in(text):
             function.register(spark, parameters=parameters)
@@ -275,7 +275,7 @@ def described(name: str, descriptor: TableDescriptor) -> Connector:
 
 
 def _kept_times(kind: RowTypeInfo, read: Sequence[Table]) -> dict[str, int]:
-    """The columns of event time that a query of one table keeps under their names."""
+    """The event-time columns that a query over one table keeps under their names."""
     if len({id(one._node) for one in read}) != 1:
         return {}
     columns = set(zip(kind.get_field_names(), kind.field_types, strict=True))

@@ -1,4 +1,4 @@
-"""Functions of PyFlink's expressions that Spark's SQL has nothing for, each with what to take."""
+"""Functions of PyFlink's expressions that Spark's SQL lacks, each with what to use instead."""
 
 from __future__ import annotations
 

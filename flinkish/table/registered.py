@@ -1,4 +1,4 @@
-"""The functions of a program by name, and the parts of Flink's catalogs that Spark has not."""
+"""The functions of a program by name, and the parts of Flink's catalogs that Spark lacks."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Registered:
     _planner: Planner
 
     def create_temporary_function(self, path: str, function: UserDefinedFunction) -> None:
-        """Name a function for SQL.
+        """Register a function under a name in SQL.
 
         Raises:
-            ArgumentTypeError: what udf, udtf or udaf did not make.
-            IllegalArgumentError: the name is taken by another one.
+            ArgumentTypeError: the function was not made by udf, udtf or udaf.
+            IllegalArgumentError: another function has this name.
         """
         if not isinstance(function, UserDefinedFunction):
             raise ArgumentTypeError(
@@ -58,7 +58,7 @@ class Registered:
         self._planner.functions[name.lower()] = function
 
     def create_temporary_system_function(self, name: str, function: UserDefinedFunction) -> None:
-        """The same: a program has one place for functions."""
+        """The same as `create_temporary_function`: a program has one set of functions."""
         self.create_temporary_function(name, function)
 
     def drop_temporary_function(self, path: str) -> bool:

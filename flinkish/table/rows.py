@@ -28,7 +28,7 @@ class Rows(Protocol):
         """Whether the rows are those of streaming mode."""
 
     def _of(self: R, columns: str, after: str = "") -> R:
-        """The table of a query, ``SELECT columns FROM these rows`` and what comes after."""
+        """The table of the query ``SELECT columns FROM these rows``, with the clauses after it."""
 
     def select(self: R, *fields: Any) -> R:
         """Values of each row."""

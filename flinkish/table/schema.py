@@ -133,9 +133,9 @@ class Schema:
             raise UnsupportedOperationError(f"the column {column_name!r}: {NO_METADATA}")
 
         def watermark(self, column_name: str, watermark_expr: object) -> Schema.Builder:
-            """Make a column event time, with a watermark that trails its highest value.
+            """Declare a column as event time, with a watermark that trails its highest value.
 
-            ``watermark_expr`` is the column, or the column less an interval: ``"ts - INTERVAL '5'
+            ``watermark_expr`` is the column, or the column minus an interval: ``"ts - INTERVAL '5'
             SECOND"`` or ``col('ts') - lit(5).seconds``.
 
             Raises:

@@ -1,4 +1,4 @@
-"""PyFlink's dialects of SQL; statements here are of Spark's, which resembles Hive's."""
+"""PyFlink's SQL dialects; statements here are in Spark's dialect, which resembles Hive's."""
 
 from enum import Enum
 
@@ -6,7 +6,7 @@ __all__ = ["SqlDialect"]
 
 
 class SqlDialect(Enum):
-    """The words of statements."""
+    """The dialect of statements."""
 
     DEFAULT = 0
     HIVE = 1

@@ -1,4 +1,4 @@
-"""Texts of SQL taken apart at brackets and commas that are in no quotes."""
+"""Splitting of SQL texts at brackets and commas outside of quotes."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ def _signs(text: str) -> Iterator[tuple[int, str]]:
         elif sign in "'`":
             quote = sign
         else:
-            # The > of a => is no bracket.
+            # The > of a => is not a bracket.
             yield place, "=" if sign == ">" and text[place - 1 : place] == "=" else sign

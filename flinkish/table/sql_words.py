@@ -1,4 +1,4 @@
-"""Words of Flink's SQL that Spark's has others for, as far as they can be told without a parser.
+"""Flink SQL rewritten for Spark, as far as that is possible without a parser.
 
 - ``LATERAL TABLE(f(a)) AS t(x)`` calls a function of tables: ``LATERAL inline(f(a)) AS t(x)``.
 - ``TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '10' MINUTES))`` and HOP give the rows of a table
@@ -24,10 +24,10 @@ _LENGTH = re.compile(
 
 
 def flink_words(text: str) -> str:
-    """The same query in Spark's words.
+    """The same query in Spark's SQL.
 
-    UnsupportedOperationError for CUMULATE and SESSION, IllegalArgumentError for TUMBLE and HOP that
-    make no sense.
+    UnsupportedOperationError for CUMULATE and SESSION, IllegalArgumentError for TUMBLE and HOP with
+    wrong arguments.
     """
     return _with_windows(_with_lateral(text))
 

@@ -53,7 +53,7 @@ class StatementSet:
         return self
 
     def add(self, table_pipeline: TablePipeline) -> StatementSet:
-        """Add the INSERT that `Table.insert_into` made."""
+        """Add an INSERT from `Table.insert_into`."""
         self._sinks.append(table_pipeline.sink)
         return self
 

@@ -88,7 +88,7 @@ class Table:
 
     @property
     def _streams(self) -> bool:
-        """Whether its rows are those of streaming mode, in which windows are over one by one."""
+        """Whether the table is in streaming mode, in which windows end one after another."""
         mode = self._planner.environment._mode
         if mode is RuntimeExecutionMode.AUTOMATIC:
             return self._unbounded
@@ -163,7 +163,7 @@ class Table:
         return self._of(", ".join(kept))
 
     def add_or_replace_columns(self, *fields: Expression[Any]) -> Table:
-        """All columns, of which those that have a field's name are replaced by it."""
+        """All columns; a field replaces the column that has its name."""
         fields = checked(fields, "add_or_replace_columns")
         new = {one.name or one.column: one for one in fields}
         names = self._kind.get_field_names()
@@ -171,7 +171,7 @@ class Table:
         return self._of(", ".join([*columns, *(one.selected for one in new.values())]))
 
     def rename_columns(self, *fields: Expression[Any]) -> Table:
-        """The columns, some under other names: ``rename_columns(col('a').alias('b'))``."""
+        """The columns, some of them renamed: ``rename_columns(col('a').alias('b'))``."""
         names = {one.column: one for one in checked(fields, "rename_columns")}
         there = self._kind.get_field_names()
         missing = [str(name) for name in names if name not in there]
@@ -183,7 +183,7 @@ class Table:
         return self._of(", ".join(columns))
 
     def group_by(self, *fields: Expression[Any]) -> GroupedTable[Table]:
-        """Groups of equal values; `GroupedTable.select` makes a row of each."""
+        """Groups of equal values; `GroupedTable.select` turns each into a row."""
         return GroupedTable(self, checked(fields, "group_by"))
 
     def window(self, window: GroupWindow) -> GroupWindowedTable[Table]:
@@ -214,19 +214,19 @@ class Table:
         return self._of("*", f" ORDER BY {by}")
 
     def limit(self, fetch: int, offset: int = 0) -> Table:
-        """So many rows, after some that are left out; IllegalArgumentError for numbers below 0."""
+        """The first ``fetch`` rows after ``offset``; IllegalArgumentError for numbers below 0."""
         if fetch < 0 or offset < 0:
             raise IllegalArgumentError(f"limit takes numbers from 0, not {fetch} and {offset}")
         return self._of("*", f" LIMIT {int(fetch)} OFFSET {int(offset)}")
 
     def offset(self, offset: int) -> Table:
-        """The rows but so many at the beginning; IllegalArgumentError for a number below 0."""
+        """The rows without the first ``offset``; IllegalArgumentError for a number below 0."""
         if offset < 0:
             raise IllegalArgumentError(f"offset takes a number from 0, not {offset}")
         return self._of("*", f" OFFSET {int(offset)}")
 
     def fetch(self, fetch: int) -> Table:
-        """So many rows; IllegalArgumentError for a number below 0."""
+        """The first ``fetch`` rows; IllegalArgumentError for a number below 0."""
         return self.limit(fetch)
 
     # --- with other tables
@@ -236,41 +236,41 @@ class Table:
         return self._with(right, "UNION ALL")
 
     def union(self, right: Table) -> Table:
-        """The rows of both, each once."""
+        """The distinct rows of both tables."""
         return self._with(right, "UNION")
 
     def minus(self, right: Table) -> Table:
-        """The rows that the other table does not have, each once."""
+        """The distinct rows that the other table does not have."""
         return self._with(right, "EXCEPT")
 
     def minus_all(self, right: Table) -> Table:
-        """The rows that the other table does not have, as often as they are more here."""
+        """The rows of this table less those of the other, with duplicates counted."""
         return self._with(right, "EXCEPT ALL")
 
     def intersect(self, right: Table) -> Table:
-        """The rows that both have, each once."""
+        """The distinct rows that both tables have."""
         return self._with(right, "INTERSECT")
 
     def intersect_all(self, right: Table) -> Table:
-        """The rows that both have, as often as both have them."""
+        """The rows that both tables have, with duplicates counted."""
         return self._with(right, "INTERSECT ALL")
 
     def join(self, right: Table, join_predicate: Expression[bool] | None = None) -> Table:
-        """The pairs of rows for which a predicate is true; without one ``where`` may follow."""
+        """The pairs of rows for which a predicate is true; without it ``where`` may follow."""
         return self._joined(right, "INNER JOIN", join_predicate)
 
     def left_outer_join(
         self, right: Table, join_predicate: Expression[bool] | None = None
     ) -> Table:
-        """The same pairs, and rows of this table without any, with nulls."""
+        """The same pairs, and unmatched rows of this table with nulls."""
         return self._joined(right, "LEFT JOIN", join_predicate)
 
     def right_outer_join(self, right: Table, join_predicate: Expression[bool]) -> Table:
-        """The same pairs, and rows of the other table without any, with nulls."""
+        """The same pairs, and unmatched rows of the other table with nulls."""
         return self._joined(right, "RIGHT JOIN", join_predicate)
 
     def full_outer_join(self, right: Table, join_predicate: Expression[bool]) -> Table:
-        """The same pairs, and rows of both without any, with nulls."""
+        """The same pairs, and unmatched rows of both tables with nulls."""
         return self._joined(right, "FULL JOIN", join_predicate)
 
     def _with(self, right: Table, word: str) -> Table:
@@ -298,7 +298,7 @@ class Table:
         table_function_call: Expression[Any] | UserDefinedFunction,
         join_predicate: Expression[bool] | None = None,
     ) -> Table:
-        """Each row with each row that a function of tables gives for it."""
+        """Each row joined with each row that a table function returns for it."""
         return self._lateral(table_function_call, "JOIN", join_predicate)
 
     def left_outer_join_lateral(
@@ -306,7 +306,7 @@ class Table:
         table_function_call: Expression[Any] | UserDefinedFunction,
         join_predicate: Expression[bool] | None = None,
     ) -> Table:
-        """The same, and rows for which it gives none, with nulls."""
+        """The same, and with nulls the rows for which the function returns none."""
         return self._lateral(table_function_call, "LEFT JOIN", join_predicate)
 
     def _lateral(self, given: Any, words: str, predicate: Expression[bool] | None) -> Table:
@@ -318,9 +318,9 @@ class Table:
         )
 
     def map(self, func: Expression[Any] | UserDefinedFunction) -> Table:
-        """A row for each: the fields of the row that a function gives, or its value as f0.
+        """A row for each row: the fields of the row that a function returns, or its value as f0.
 
-        A function alone takes the row of all columns.
+        A function without arguments gets the row of all columns.
         """
         call, names = row_call(func, self._kind)
         if names is None:
@@ -333,7 +333,7 @@ class Table:
         )
 
     def flat_map(self, func: Expression[Any] | UserDefinedFunction) -> Table:
-        """The rows that a function of tables gives for each row, alone."""
+        """Only the rows that a table function returns for each row."""
         call, names = table_call(func, self._kind)
         listed = ", ".join(in_backticks(name) for name in names)
         return self._of(
@@ -348,7 +348,7 @@ class Table:
     def flat_aggregate(
         self, func: Expression[Any] | UserDefinedFunction
     ) -> FlatAggregateTable[Table]:
-        """The rows that a TableAggregateFunction gives for all rows."""
+        """The rows that a TableAggregateFunction returns for all rows."""
         return GroupedTable(self, ()).flat_aggregate(func)
 
     def get_resolved_schema(self) -> TableSchema:

@@ -60,11 +60,11 @@ class TableConfig:
         return self.add_configuration(Configuration({key: value}))
 
     def get_local_timezone(self) -> str:
-        """The zone of TIMESTAMP_LTZ: that of Spark's session."""
+        """The time zone of TIMESTAMP_LTZ, which is that of Spark's session."""
         return str(self._environment._session().conf.get(_ZONE))
 
     def set_local_timezone(self, timezone_id: str) -> None:
-        """Set the zone of TIMESTAMP_LTZ, for Spark's session."""
+        """Set the time zone of TIMESTAMP_LTZ, for Spark's session."""
         self._environment._session().conf.set(_ZONE, timezone_id)
 
     def get_sql_dialect(self) -> SqlDialect:
@@ -72,7 +72,7 @@ class TableConfig:
         return SqlDialect.DEFAULT
 
     def set_sql_dialect(self, sql_dialect: SqlDialect) -> None:
-        """Take the default; UnsupportedOperationError for another dialect."""
+        """Accept the default; UnsupportedOperationError for another dialect."""
         if sql_dialect is not SqlDialect.DEFAULT:
             raise UnsupportedOperationError(
                 f"statements are of Spark's SQL, which resembles Hive's: not {sql_dialect}"

@@ -92,7 +92,7 @@ class TableEnvironment(Registered):
         return table_of_stream(self._planner, stream, ())
 
     def from_pandas(self, pdf: Any, schema: Any = None, splits_num: int = 1) -> Table:
-        """A table of the rows of a DataFrame of pandas, with its columns or those of a schema.
+        """A table of the rows of a pandas DataFrame, with its columns or those of a schema.
 
         Missing values (NaN, NaT, None) are null.  ``splits_num`` changes nothing: Spark parts the
         rows.  Errors are those of `from_elements`.
@@ -146,7 +146,7 @@ class TableEnvironment(Registered):
         self._catalog.add(name_of(view_path), table)
 
     def create_view(self, view_path: str, table: Table, ignore_if_exists: bool = False) -> bool:
-        """Name a table; gives whether the name is new.
+        """Give a table a name; returns whether the name is new.
 
         IllegalArgumentError if the name is taken, unless that is to be ignored.
         """
@@ -156,11 +156,11 @@ class TableEnvironment(Registered):
         return True
 
     def drop_view(self, view_path: str, ignore_if_not_exists: bool = True) -> bool:
-        """Forget a view; IllegalArgumentError if there is none and that is not to be ignored."""
+        """Drop a view; IllegalArgumentError if there is none, unless that is to be ignored."""
         return self.drop_temporary_view(view_path) or self._missing(view_path, ignore_if_not_exists)
 
     def drop_table(self, table_path: str, ignore_if_not_exists: bool = True) -> bool:
-        """Forget a table; IllegalArgumentError if there is none and that is not to be ignored."""
+        """Drop a table; IllegalArgumentError if there is none, unless that is to be ignored."""
         return self.drop_temporary_table(table_path) or self._missing(
             table_path, ignore_if_not_exists
         )

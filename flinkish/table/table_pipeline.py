@@ -18,7 +18,7 @@ __all__ = ["TablePipeline"]
     }
 )
 class TablePipeline:
-    """The rows of a table on their way to another one; ``insert`` runs several such in a job."""
+    """An INSERT of a table's rows into another table; ``insert`` runs several in one job."""
 
     def __init__(
         self, target: str, sink: Any, insert: Callable[[Sequence[Any]], TableResult]

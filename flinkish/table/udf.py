@@ -1,7 +1,7 @@
-"""PyFlink's functions of tables that a program writes: of rows, of groups, and of several rows.
+"""PyFlink's user-defined functions for tables: of rows, of groups, and functions that return rows.
 
-Spark calls them with whole columns in its Python workers (by Arrow), and each is called here row
-by row, unless it is of pandas Series.
+Spark passes whole columns as Arrow data to its Python workers, and these call a function row by
+row, unless it takes pandas Series.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ _KNOWN: dict[str, UserDefinedFunction] = {}
 
 @dataclass(frozen=True)
 class UserDefinedFunction:
-    """A function as Spark's SQL is told of it; called with expressions it is one.
+    """A user's function for Spark's SQL; a call with expressions returns an expression.
 
-    ``form`` says what it gives: SCALAR, TABLE, AGGREGATE or TABLE_AGGREGATE; ``series`` whether its
-    arguments are pandas Series; ``kind`` the type of its results, rows for those of tables.
+    ``form`` is SCALAR, TABLE, AGGREGATE or TABLE_AGGREGATE; ``series`` says whether its arguments
+    are pandas Series; ``kind`` is the type of its results, a row type if they are rows.
     """
 
     function: Any
@@ -91,7 +91,7 @@ class UserDefinedFunction:
 
     @property
     def takes_nothing(self) -> bool:
-        """Whether it is a function of rows without parameters."""
+        """Whether it is a scalar function without parameters."""
         return self.form == "SCALAR" and not self.series and _takes_nothing(self.function)
 
     @property
@@ -105,9 +105,9 @@ class UserDefinedFunction:
         name: str | None = None,
         parameters: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Tell a session of Spark's, under a name of SQL; its own by default.
+        """Register the function with a Spark session under a name in SQL, by default its own.
 
-        ``parameters`` are those that the function's context gives.
+        ``parameters`` are the job parameters that the function's context returns.
         """
         from flinkish.spark.jobs.functions import SqlFunction, register
 
@@ -117,8 +117,8 @@ class UserDefinedFunction:
         calls: Any = SeriesListCalls(*facts) if by_group and name is None else SeriesCalls(*facts)
         if not self.series:
             width = len(self.row_names or ("f0",)) if rows else None
-            # Expressions give a function of groups the list of a group's rows, since Spark has
-            # no row for a group of nothing otherwise; texts of SQL give it columns.
+            # Expressions pass the list of a group's rows to an aggregate, as otherwise Spark has no
+            # row for an empty group; SQL texts pass columns.
             groups = ListCalls if name is None else GroupCalls
             calls = (groups if by_group else RowCalls)(*facts, width)
             if self.takes_nothing:
@@ -137,7 +137,7 @@ class UserDefinedFunction:
 def called(function: UserDefinedFunction, args: Sequence[Any]) -> Expression[Any]:
     """The expression of a function with arguments."""
     if not function.form.endswith("AGGREGATE"):
-        # A column of no meaning says how many values a function without arguments gives.
+        # A dummy column tells a function without arguments how many values to return.
         made = composed(f"{function.name}({{*}})", "", *(args or (True,)))
     else:
         made = composed(f"{function.name}(array_agg(struct({{*}})))", "", *args)
@@ -148,7 +148,7 @@ def called(function: UserDefinedFunction, args: Sequence[Any]) -> Expression[Any
 
 
 def row_call(given: Any, columns: RowTypeInfo) -> tuple[Expression[Any], list[str] | None]:
-    """The call of a function for `Table.map`, and the names of the fields if it gives rows."""
+    """The call of a function for `Table.map`, and the names of the fields if it returns rows."""
     call = _call(given, columns)
     known = functions_in(call.sql)
     names = known[0].row_names if known and call.sql.startswith(known[0].name) else None
@@ -158,9 +158,9 @@ def row_call(given: Any, columns: RowTypeInfo) -> tuple[Expression[Any], list[st
 
 
 def table_call(given: Any, columns: RowTypeInfo) -> tuple[Expression[Any], list[str]]:
-    """The call of a function of tables, and the names of its columns: of alias, else its own.
+    """The call of a table function, and the names of its columns: from alias, else its own.
 
-    ArgumentTypeError for what is no such function.
+    ArgumentTypeError if it is not a table function.
     """
     call = _call(given, columns)
     known = functions_in(call.sql)
@@ -174,7 +174,7 @@ def table_call(given: Any, columns: RowTypeInfo) -> tuple[Expression[Any], list[
 
 
 def _call(given: Any, columns: RowTypeInfo) -> Expression[Any]:
-    """An expression as it is; a function alone with the row of all columns as its argument."""
+    """An expression as it is; a function without arguments is called with the whole row."""
     if isinstance(given, UserDefinedFunction):
         pairs = ", ".join(f"'{name}', {in_backticks(name)}" for name in columns.get_field_names())
         return given(Expression(f"named_struct({pairs})"))
@@ -208,19 +208,20 @@ def udf(
     name: str | None = None,
     func_type: str = "general",
 ) -> Any:
-    """A function of rows: a Python function, or a ScalarFunction.
+    """A function that returns a value for each row: a Python function, or a ScalarFunction.
 
     Args:
         f: the function, a ScalarFunction or its class; without it this is a decorator.
         input_types: kept for PyFlink's sake; the columns say the types.
         result_type: the type of the values.
-        deterministic: False for a function of chance or time; Spark then calls it for each row.
+        deterministic: False if equal arguments may give different results; Spark then calls it for
+        each row.
         name: a name for messages.
-        func_type: ``general``, or ``pandas`` for a function of Series that gives a Series.
+        func_type: ``general``, or ``pandas`` for a function that takes and returns Series.
 
     Raises:
         IllegalArgumentError: no ``result_type``, or another ``func_type``.
-        ArgumentTypeError: what is no function.
+        ArgumentTypeError: ``f`` is not a function.
     """
 
     def make(function: Any) -> UserDefinedFunction:
@@ -236,7 +237,7 @@ def udtf(
     deterministic: bool | None = None,
     name: str | None = None,
 ) -> Any:
-    """A function that gives rows for a row: a Python function, or a TableFunction.
+    """A function that returns rows for each row: a Python function, or a TableFunction.
 
     ``result_types`` are the types of the columns, called f0, f1 and so on, or a ROW with names;
     the other parameters and errors are those of `udf`.
@@ -257,9 +258,9 @@ def udaf(
     name: str | None = None,
     func_type: str = "general",
 ) -> Any:
-    """A function of groups: an AggregateFunction, or with ``func_type='pandas'`` one of Series.
+    """An aggregate: an AggregateFunction, or with ``func_type='pandas'`` a function of Series.
 
-    The parameters and errors are those of `udf`; accumulators are any objects.
+    The parameters and errors are those of `udf`; accumulators may be any objects.
     """
 
     def make(function: Any) -> UserDefinedFunction:
@@ -277,7 +278,7 @@ def udtaf(
     name: str | None = None,
     func_type: str = "general",
 ) -> Any:
-    """A function that gives rows for a group: a TableAggregateFunction.
+    """A function that returns rows for each group: a TableAggregateFunction.
 
     The parameters and errors are those of `udf`; ``result_type`` is a ROW, or one column's type.
     """
@@ -335,7 +336,7 @@ def _made(
 
 
 def _rows(result_types: Any) -> Any:
-    """The type of rows of these columns; a single type stays as it is."""
+    """The row type of these columns; a single type stays as it is."""
     if not isinstance(result_types, (list, tuple)):
         return result_types
     kinds = [type_of(one).kind for one in result_types]

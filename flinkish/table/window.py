@@ -41,14 +41,14 @@ class GroupWindow:
         return replace(self, name=alias)
 
     def every(self, slide: Expression[Any]) -> GroupWindow:
-        """The distance between the beginnings of two windows that slide."""
+        """Set the distance between the beginnings of sliding windows."""
         if self.form != "slide":
             raise IllegalArgumentError("every(...) belongs to Slide.over(...)")
         return replace(self, slide_ms=_length(slide, "the slide of a window"))
 
 
 class Tumble:
-    """Windows of one length, one after the other."""
+    """Windows of equal length, one after the other."""
 
     @classmethod
     def over(cls, size: Expression[Any]) -> GroupWindow:
@@ -57,28 +57,28 @@ class Tumble:
 
 
 class Slide:
-    """Windows of one length that begin at one distance, and overlap if that is less."""
+    """Windows of equal length that begin at equal distances, and overlap if these are shorter."""
 
     @classmethod
     def over(cls, size: Expression[Any]) -> GroupWindow:
-        """Windows of this length; ``every`` says at which distance they begin."""
+        """Windows of this length; ``every`` sets the distance between their beginnings."""
         return GroupWindow("slide", _length(size, "the size of a window"))
 
 
 class Session:
-    """Windows that end with a pause."""
+    """Windows that end after a gap without rows."""
 
     @classmethod
     def with_gap(cls, gap: Expression[Any]) -> GroupWindow:
-        """Windows that a pause of this length ends."""
+        """Windows that end after a gap of this length."""
         return GroupWindow("session", _length(gap, "the gap of sessions"))
 
 
 @dataclass(frozen=True)
 class OverWindow:
-    """The frame around each row that an aggregate with ``over`` takes in.
+    """The frame of rows around each row over which an aggregate is computed.
 
-    ``partition`` and ``order`` are expressions of SQL, ``frame`` the words for its ends.
+    ``partition`` and ``order`` are SQL expressions, ``frame`` has the words for its ends.
     """
 
     partition: tuple[str, ...] = ()
@@ -93,12 +93,12 @@ class OverWindow:
         return replace(self, order=order_by.sql)
 
     def preceding(self, preceding: Expression[Any]) -> OverWindow:
-        """Where the frame begins: so many rows, or so much time, before the row."""
+        """Set the beginning of the frame: a number of rows, or an interval, before the row."""
         unit, bound = _bound(preceding)
         return replace(self, unit=unit, before=_side(bound, "PRECEDING"))
 
     def following(self, following: Expression[Any]) -> OverWindow:
-        """Where the frame ends."""
+        """Set the end of the frame."""
         unit, bound = _bound(following)
         return replace(self, unit=unit, after=_side(bound, "FOLLOWING"))
 
@@ -120,12 +120,12 @@ class Over:
 
     @classmethod
     def order_by(cls, order_by: Expression[Any]) -> OverWindow:
-        """A frame in this order, over all rows."""
+        """A frame over all rows in this order."""
         return OverWindow().order_by(order_by)
 
     @classmethod
     def partition_by(cls, *partition_by: Expression[Any]) -> OverWindow:
-        """A frame within the rows that have these values; ``order_by`` comes next."""
+        """A frame over the rows with equal values of these expressions; ``order_by`` comes next."""
         return OverWindow(tuple(one.sql for one in partition_by))
 
 

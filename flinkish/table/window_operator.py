@@ -1,8 +1,8 @@
-"""Windows of tables in streaming mode: those of streams, between two queries of SQL.
+"""Windows of tables in streaming mode: the DataStream window operator between two SQL queries.
 
-The first query gives keys, event time and the arguments of aggregates as columns; the window
-operator of streams makes a row of results for each key and window; the second query puts them into
-the fields that were selected.
+The first query computes keys, event time and the arguments of aggregates as columns; the window
+operator emits a row of results for each key and window; the second query computes the selected
+fields from them.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def window_rows(
 
     Raises:
         IllegalArgumentError: the time of the window has no watermark.
-        UnsupportedOperationError: an aggregate that windows of streams do not have.
+        UnsupportedOperationError: an aggregate that the window operator does not have.
     """
     bound = table._times.get(window.time)
     if bound is None:
@@ -92,9 +92,9 @@ def _is_wall_clock(table: Rows, column: str) -> bool:
 
 
 def _key_columns(index: int, sql: str) -> list[str]:
-    """A key as two columns: operators have no null keys, and SQL has a group of nulls.
+    """A key as two columns: operators refuse null keys, but SQL has a group for nulls.
 
-    JSON is a text that is null for nothing but null, and equal for equal values of any type.
+    The key as JSON is null only for null, and equal for equal values of any type.
     """
     return [
         f"{sql} AS v{index}",
@@ -109,7 +109,7 @@ def _windowed(
     keys: int,
     aggregates: Sequence[Aggregate],
 ) -> R:
-    """The rows of the window operator: keys, window, a result for each aggregate."""
+    """The rows of the window operator: keys, window, and a result for each aggregate."""
     assigner = _assigner(window)
     built_in = [_built_in(index, one) for index, one in enumerate(aggregates)]
     built_in += [First(f"v{index}").alias(f"v{index}") for index in range(keys)]
@@ -160,7 +160,7 @@ def _built_in(index: int, aggregate: Aggregate) -> BuiltInAggregate:
 
 
 def _result_type(rows: Rows, aggregate: BuiltInAggregate) -> TypeInformation:
-    """The type of a result, for the query that follows."""
+    """The type of a result, for the second query."""
     if isinstance(aggregate, (Count, DistinctCount)):
         return Types.LONG()
     column = dict(zip(rows._kind.get_field_names(), rows._kind.field_types, strict=True))

@@ -32,7 +32,7 @@ __all__ = [
     }
 )
 class FunctionContext:
-    """What a function learns about its task when a worker opens it."""
+    """The facts about its task that a function can ask for when a worker opens it."""
 
     def __init__(
         self,

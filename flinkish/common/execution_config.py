@@ -60,7 +60,7 @@ _KEPT = (
         "disable_auto_generated_uids",
         "has_auto_generated_uids_enabled",
         True,
-        "an operator without a uid is found by its name",
+        "an operator without a uid is identified by its name",
     ),
     Flag(
         "enable_force_avro",

@@ -37,7 +37,7 @@ class ManualTimer(Timer):
         if step > LAST_MS - self.now_ms:
             raise IllegalArgumentError(
                 f"timeout_ms is {step} and the clock of timer {self.name!r} is at {self.now_ms} "
-                f"ms: it ends at {LAST_MS} ms (292 years), so move it on by "
+                f"ms: it ends at {LAST_MS} ms (292 years), so advance it by "
                 f"{LAST_MS - self.now_ms} at most"
             )
         self._nanos += step * 1_000_000

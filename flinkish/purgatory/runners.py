@@ -148,7 +148,7 @@ class Runners:
             job = self._executor.submit(self._work, token)
             if not hasattr(job, "add_done_callback"):
                 raise RejectedExecutionError(
-                    f"its submit returned {job!r} and no future, by which a lost job is noticed"
+                    f"its submit returned {job!r} and no future, which would tell of a lost job"
                 )
         except Exception as error:  # it was shut down, is full or broken: better here than never
             if not self._take(token):
@@ -179,7 +179,7 @@ class Runners:
             self._lost |= not job.cancelled()
         if not job.cancelled():
             error = job.exception() or RejectedExecutionError("the job ended and had not run")
-            self._say("could not run its tasks, which need a thread of this process", error)
+            self._say("could not run the timer's tasks, which need a thread of this process", error)
         self._wake()
 
     def _say(self, what: str, error: BaseException) -> None:

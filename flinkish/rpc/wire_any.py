@@ -29,7 +29,7 @@ _NATIVE = frozenset({type(None), bool, float, str, bytes})
 def _time(value: datetime.time | datetime.datetime) -> list[Any]:
     zone = value.utcoffset()
     if value.tzinfo is not None and (zone is None or zone.microseconds or zone.seconds % 60):
-        raise TypeError(f"{value!r} has an offset from UTC that does not travel")
+        raise TypeError(f"{value!r} has an offset from UTC that cannot be sent")
     return [value.isoformat(), value.fold]
 
 
@@ -93,7 +93,7 @@ def pack_any(encode: Callable[[Any], bytes]) -> Callable[[Any], Any]:
         if kind.__module__.partition(".")[0] in ("numpy", "pyarrow"):
             return value  # which the encoder knows, or refuses
         raise TypeError(
-            f"a {kind.__module__}.{kind.__qualname__} does not come back as it was where Any is "
+            f"a {kind.__module__}.{kind.__qualname__} does not arrive unchanged where Any is "
             "declared: declare its type"
         )
 
@@ -104,7 +104,7 @@ def _key(key: Any) -> Any:
     if type(key) in (str, int, float, bool, type(None), bytes):
         return key
     raise TypeError(
-        f"the key {key!r} of a dict does not come back as it was where Any is declared: declare "
+        f"the key {key!r} of a dict does not arrive unchanged where Any is declared: declare "
         "the type of the dict, or use str, bytes or numbers"
     )
 
@@ -115,4 +115,4 @@ def unpack_value(decode: Callable[[Any], Any], data: memoryview) -> Any:
         name, parts = decode(data)
         return _MADE[name](parts)
     except (KeyError, TypeError, ValueError, ArithmeticError) as error:
-        raise msgspec.ValidationError(f"a value of no known class came in: {error}") from error
+        raise msgspec.ValidationError(f"received a value of an unknown class: {error}") from error

@@ -40,7 +40,7 @@ def _read(data: memoryview, take: Any) -> Any:
         import pyarrow
     except ModuleNotFoundError as error:
         raise SerializationError(
-            "an Arrow batch came in, and the package pyarrow, which reads it, cannot be imported: "
+            "an Arrow batch arrived, and the package pyarrow, which reads it, cannot be imported: "
             "pip install 'flinkish[arrow]'"
         ) from error
 

@@ -13,7 +13,7 @@ __all__ = ["check_function", "warn_of_fields"]
 _RESTARTS = (
     "{0} sets {1} as it runs: in a query over a streaming DataFrame functions are unpickled and "
     "opened for each micro-batch, so {1} then has the value of __init__ or open() again. Keep it "
-    "in state after key_by, or write the job as a program of a StreamExecutionEnvironment, where "
+    "in state after key_by, or write the job as a StreamExecutionEnvironment program, where "
     "function objects keep their fields from micro-batch to micro-batch"
 )
 

@@ -43,7 +43,7 @@ Given: TypeAlias = dict[tuple[str, int], tuple[bytes, tuple[str, ...]]]
 _INSTALLED = {"site-packages", "dist-packages"}
 _LOST = (
     "the function of operator {0!r} set its field {1}, which cannot be pickled, so it does not "
-    "outlive the micro-batch: make it in open(), or keep what it stands for in plain values"
+    "outlive the micro-batch: make it in open(), or keep its content in plain values"
 )
 
 

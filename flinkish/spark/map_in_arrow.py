@@ -86,7 +86,7 @@ class ColumnCast:
             if not _same_values(given.type, type_):
                 raise SchemaMismatchError(
                     f"Spark gave a worker the column {given.name!r} as {given.type}, and the plan "
-                    f"has {type_}: set back what was changed of spark.sql.execution.arrow, or "
+                    f"has {type_}: undo changes of spark.sql.execution.arrow settings, or "
                     "cast the column in the DataFrame",
                     value=given.type,
                     schema=str(type_),

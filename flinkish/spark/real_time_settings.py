@@ -117,8 +117,8 @@ def check_real_time(spark: SparkSession) -> None:
         found = ", ".join(f"{name} is {found!r}" for name, (found, _) in changed.items())
         needed = " and ".join(repr(wanted) for _, wanted in changed.values())
         raise IllegalStateError(
-            f"real-time mode needs the settings that configure made, and {found} instead of "
-            f"{needed}, with which rows would wait in a batch or a buffer: call "
+            f"real-time mode needs the settings that configure made, but {found} instead of "
+            f"{needed}, so rows would wait in a batch or a buffer: call "
             "flinkish.spark.configure(spark, real_time=True) after whatever sets it"
         )
 

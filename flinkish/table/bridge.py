@@ -117,7 +117,7 @@ def _by_schema(planner: Planner, table: Table, schema: Schema) -> Table:
     for name, _ in schema.times:
         if name not in there:
             raise IllegalArgumentError(
-                f"the watermark is of {name!r}, which is no column: there are {', '.join(there)}"
+                f"the watermark is on {name!r}, which is not a column: there are {', '.join(there)}"
             )
     return made.with_times(dict(schema.times))
 

@@ -184,7 +184,7 @@ def _bound(column: str, watermark: object) -> int:
     match = _TRAILS.fullmatch(text)
     if match is None or match[1] != column:
         raise UnsupportedOperationError(
-            f"the watermark of {column!r} is {text!r}: there is the column, or the column less an "
+            f"the watermark of {column!r} is {text!r}: take the column, or the column less an "
             f"interval, as in \"{column} - INTERVAL '5' SECOND\"; for another one call "
             "assign_timestamps_and_watermarks on the stream that to_data_stream(table) gives"
         )

@@ -166,7 +166,7 @@ def table_call(given: Any, columns: RowTypeInfo) -> tuple[Expression[Any], list[
     known = functions_in(call.sql)
     if not known or known[0].form != "TABLE":
         raise ArgumentTypeError(
-            f"rows for a row are given by a function made with udtf(...), not by {call.sql}"
+            f"a call of a function made with udtf(...) is needed, not {call.sql}"
         )
     if call.name is not None:
         return call, [call.name, *call.extra_names]

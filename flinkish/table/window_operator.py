@@ -153,7 +153,7 @@ def _built_in(index: int, aggregate: Aggregate) -> BuiltInAggregate:
     if made is None:
         raise UnsupportedOperationError(
             f"{aggregate.sql} in a window of streaming mode: there are {', '.join(_BUILT_IN)}; for "
-            "another one take streams, key_by(...).window(...).aggregate(AggregateFunction), or "
+            "others take streams, key_by(...).window(...).aggregate(AggregateFunction), or "
             "RuntimeExecutionMode.BATCH"
         )
     return made(f"a{index}").alias(f"r{index}")

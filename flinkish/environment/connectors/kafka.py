@@ -332,7 +332,7 @@ class KafkaSourceBuilder:
 def _checked(initializer: object) -> KafkaOffsetsInitializer:
     if not isinstance(initializer, KafkaOffsetsInitializer):
         raise ArgumentTypeError(
-            "where reading begins or ends is a KafkaOffsetsInitializer, such as "
+            "the start or end of reading is a KafkaOffsetsInitializer, such as "
             f"KafkaOffsetsInitializer.earliest(), not {initializer!r}"
         )
     return initializer

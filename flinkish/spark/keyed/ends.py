@@ -48,7 +48,7 @@ Payloads = dict[int, list[tuple[int, int, int, bytes]]]
 
 _MISSING = (
     "partition {0} of operator {1!r} has not got all rows that were sent to it: {2}. Spark's plan "
-    "reads a part of the operator's input, so nothing of this attempt counts: start the query "
+    "reads only part of the operator's input, so this attempt does not count: start the query "
     "with spark.sql.adaptive.streaming.stateless.enabled=false, as flinkish.spark.configure does"
 )
 _ANOTHER_BATCH = (
@@ -156,9 +156,9 @@ class Share:
         tasks = 1 + max([*self.sent, *self.got], default=-1)
         for part in range(tasks):
             if part not in self.sent:
-                what = f"task {part} before it has sent no end"
+                what = f"upstream task {part} has sent no end"
             elif self.got[part] != self.sent[part]:
-                what = f"{self.got[part]} of {self.sent[part]} rows of task {part} before it"
+                what = f"{self.got[part]} of {self.sent[part]} rows of upstream task {part} arrived"
             else:
                 continue
             raise IllegalStateError(_MISSING.format(partition, plan.uid, what))

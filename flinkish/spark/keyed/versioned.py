@@ -47,8 +47,8 @@ from flinkish.spark.versions.state import PartitionState
 __all__ = ["in_order", "output_runner", "version_runner"]
 
 _NUMBERED = (
-    "operator {0!r} has no input in this batch, so its tasks tell its partitions by their own "
-    "numbers, and {1}: Spark numbers tasks after those of another part of the query, as in a union "
+    "operator {0!r} has no input in this batch, so each task takes the partition with its own "
+    "number, and {1}: Spark numbers tasks after those of another part of the query, as in a union "
     "of DataFrames, or runs several partitions in one task, as after coalesce(). Unite the streams "
     "with DataStream.union, or call repartition() on the DataFrame of the operator's output first"
 )

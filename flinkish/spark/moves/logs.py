@@ -79,8 +79,8 @@ class Place:
         if found := _ENCODED.search(self.path):
             raise UnsupportedOperationError(
                 f"Spark reads no state of the checkpoint {self.location!r}, since its path has "
-                f"{found[0]!r}: state moves out of Spark's store, and into it, with checkpoints "
-                "whose paths have no blank, %, ?, # or bracket; copy or make it under another name"
+                f"{found[0]!r}: to move state into or out of Spark's store, its path "
+                "must have no blank, %, ?, # or bracket; copy or make it under another name"
             )
 
     def read(self, name: str) -> str:

@@ -98,8 +98,8 @@ def _skipped(absent: int, batch: Batch, operator: str) -> IllegalStateError:
     before = batch.number - 1
     return IllegalStateError(
         f"partition {absent} of operator {operator!r} wrote no state in batch {before}, though "
-        "Spark went on: the sink of the query did not read all of the operator's output, as a "
-        "foreachBatch function that calls first() or limit(), or runs nothing. Write with the "
+        "Spark went on: the query's sink did not read all of the operator's output, such as a "
+        "foreachBatch function that calls first() or limit(), or no action. Write with the "
         "stream's foreach_batch, which runs the operator to its end first. To have that batch run "
         f"again, with the same rows, remove commits/{before} and offsets/{batch.number} (and their "
         ".crc files) from the checkpoint, and start the query again"

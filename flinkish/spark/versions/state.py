@@ -254,7 +254,7 @@ class PartitionState:
             return self._files[number]
         except KeyError as error:
             raise CorruptStateError(
-                f"{self._name.path} follows a file that names a file {number}, and there is none"
+                f"a file before {self._name.path} refers to a file {number} that it does not list"
             ) from error
 
     def _path(self, number: int) -> str:

@@ -95,7 +95,7 @@ _DDL = {
     BasicType.FLOAT: "float",
     BasicType.DOUBLE: "double",
     BasicType.CHAR: "string",
-    # Java's have any number of digits, and Spark's decimals 38.
+    # Java's numbers have any number of digits, Spark's decimals at most 38.
     BasicType.BIG_INT: "string",
     BasicType.BIG_DEC: "string",
     BasicType.INSTANT: "timestamp",
@@ -112,7 +112,7 @@ _EXACT: dict[BasicType, Callable[[Any], Any]] = {
     BasicType.BOOLEAN: bool,
 }
 
-# Values that columns hold as texts, which have all their digits.
+# Numbers that columns hold as texts, to keep all digits.
 _TEXTS: dict[BasicType, Callable[[str], Any]] = {
     BasicType.BIG_INT: int,
     BasicType.BIG_DEC: Decimal,
@@ -191,7 +191,7 @@ class BasicTypeInfo(TypeInformation[T_co]):
 
 
 def _digits(value: Any, type_: BasicTypeInfo) -> str:
-    """The text of a BIG_INT or BIG_DEC; a float is the decimal that it prints as."""
+    """The text of a BIG_INT or BIG_DEC; a float becomes the decimal that it prints as."""
     if type_.basic_type is BasicType.BIG_DEC and isinstance(value, Real) and not _is_bool(value):
         value = (
             Decimal(repr(float(value))) if not isinstance(value, Integral) else Decimal(int(value))
@@ -337,7 +337,7 @@ class TimestampTypeInfo(TypeInformation[datetime.datetime]):
 class PickledBytesTypeInfo(TypeInformation[Any]):
     """Any object that can be pickled; a column holds the pickle as bytes.
 
-    Classes of ``__main__``, local ones and lambdas travel by value, as with PyFlink's cloudpickle.
+    Lambdas and classes of ``__main__`` or of functions are pickled by value, as in PyFlink.
     """
 
     def check(self, value: Any) -> str | None:

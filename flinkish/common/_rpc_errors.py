@@ -12,7 +12,7 @@ class RpcError(FlinkishError, RuntimeError):
 
 
 class RpcConnectionError(RpcError, ConnectionError):
-    """An address leads nowhere, or the other side has no such method.
+    """No endpoint is at an address, or the other side has no such method.
 
     As in Flink's PekkoRpcService and PekkoRpcActor.
     """
@@ -50,14 +50,14 @@ class FencingTokenError(RpcError):
 
 
 class UnknownMessageError(RpcError):
-    """An endpoint cannot do anything with a message: an unfenced one to a fenced one.
+    """An endpoint cannot handle a message, such as a call without a token to a fenced endpoint.
 
     As in Flink's FencedRpcEndpoint.
     """
 
 
 class RpcInvalidStateError(RpcError):
-    """An endpoint was told to start or stop when its life allows that no more.
+    """An endpoint was told to start or stop when its state no longer allows that.
 
     As in Flink's PekkoRpcActor.
     """

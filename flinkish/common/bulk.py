@@ -183,7 +183,7 @@ def alike(given: TypeInformation, wanted: TypeInformation) -> bool:
 
 
 def _ddl(type_: TypeInformation) -> str:
-    """The column of a value, without the digits of decimals."""
+    """The type of a value's column, without the precision of decimals."""
     return _DECIMAL.sub("decimal", in_sql(type_).to_ddl())
 
 

@@ -219,10 +219,10 @@ _IN_SQL: dict[TypeInformation, TypeInformation] = {
 
 
 def in_sql(type_: TypeInformation) -> TypeInformation:
-    """The type of a column of tables and files for such values.
+    """The type of a column for such values in tables and files.
 
-    BIG_DEC and BIG_INT, whose digits no column of numbers has room for, are the widest decimals
-    there, as in Flink's tables.
+    BIG_DEC and BIG_INT, which may have more digits than any column of numbers, become the widest
+    decimals there, as in Flink's tables.
     """
     if isinstance(type_, RowTypeInfo):
         return RowTypeInfo(map(in_sql, type_.field_types), type_.field_names)

@@ -109,7 +109,7 @@ class UnknownColumnError(IllegalArgumentError):
 
 
 class NullKeyError(IllegalArgumentError):
-    """A row has no key, and rows are placed by their keys (Flink: KeyGroupRangeAssignment).
+    """A row has no key, by which its task is chosen (Flink: KeyGroupRangeAssignment).
 
     ``value`` is the row, ``column`` the key column if the key comes from one.
     """

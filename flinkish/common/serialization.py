@@ -59,7 +59,7 @@ class DeserializationSchema(ResultTypeQueryable):
         return None
 
     def selections(self, column: str) -> Sequence[Sequence[str]]:
-        """Lists of SQL expressions, selected one after the other, that read a column of bytes.
+        """Lists of SQL expressions that read a column of bytes when selected one after the other.
 
         UnsupportedOperationError if `decoder` reads them.
         """
@@ -70,14 +70,14 @@ class SerializationSchema:
     """How elements become bytes."""
 
     def encoder(self, kind: TypeInformation | None) -> Callable[[Any], bytes] | None:
-        """The function that makes bytes of an element in Python; None if `expression` does it.
+        """The function that turns an element into bytes in Python; None if `expression` does that.
 
         ArgumentTypeError for elements of another type than the format's.
         """
         return None
 
     def expression(self, columns: Sequence[str]) -> str:
-        """The SQL expression that makes bytes of the columns of an element.
+        """The SQL expression that turns the columns of an element into bytes.
 
         UnsupportedOperationError if `encoder` makes them.
         """
@@ -108,7 +108,7 @@ class SimpleStringSchema(DeserializationSchema, SerializationSchema):
         return Types.STRING()
 
     def decoder(self) -> RecordDecoder:
-        """Texts; what is not of the charset becomes U+FFFD, and a tombstone fails the job."""
+        """Texts; bytes that the charset cannot decode become U+FFFD; a tombstone fails the job."""
         return TextDecoder(self._charset)
 
     def expression(self, columns: Sequence[str]) -> str:

@@ -15,17 +15,17 @@ __all__ = ["Readable", "TypeSerializer", "Writable"]
 
 
 class Writable(Protocol):
-    """A stream that takes bytes."""
+    """A stream to write bytes to."""
 
     def write(self, data: bytes, /) -> object:
         """Append the bytes."""
 
 
 class Readable(Protocol):
-    """A stream that gives bytes."""
+    """A stream to read bytes from."""
 
     def read(self, size: int, /) -> bytes:
-        """Give at most so many of the next bytes."""
+        """Return at most so many of the next bytes."""
 
 
 class TypeSerializer(ABC, Generic[T]):

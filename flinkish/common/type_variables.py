@@ -37,7 +37,7 @@ else:
     from typing import TypeVar
 
     class Subscriptable:
-        """The base of classes that are themselves, whatever parameters they get."""
+        """The base of classes that stay the same class with any type parameters."""
 
         __slots__ = ()
 

@@ -77,9 +77,9 @@ def as_type_information(given: Any, what: str = "type_info") -> TypeInformation:
 
 
 class Types:
-    """Type information by PyFlink's names: call them, ``Types.LONG()``.
+    """Functions for type information, named as in PyFlink: ``Types.LONG()``.
 
-    To type checkers it says which Python values the type has: ``ValueStateDescriptor("n",
+    Type checkers learn which Python values a type has: ``ValueStateDescriptor("n",
     Types.LONG())`` describes a ``ValueState[int]``.
     """
 
@@ -130,12 +130,12 @@ class Types:
 
     @staticmethod
     def BIG_INT() -> TypeInformation[int]:
-        """Ints of any number of digits; decimals of 38 digits in tables and files."""
+        """Ints with any number of digits; in tables and files decimals of 38 digits."""
         return BasicTypeInfo(BasicType.BIG_INT)
 
     @staticmethod
     def BIG_DEC() -> TypeInformation[Decimal]:
-        """Decimals with all their digits; in tables and files of 38 digits, 18 after the point."""
+        """Decimals with all digits; in tables and files 38 digits, 18 of them after the point."""
         return BasicTypeInfo(BasicType.BIG_DEC)
 
     @staticmethod

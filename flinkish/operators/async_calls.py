@@ -108,7 +108,7 @@ class Arrivals:
 
     @property
     def dropped(self) -> int:
-        """How many came when the mailbox was closed."""
+        """How many completions came after the mailbox was closed."""
         return len(self.items) if self._closed else 0
 
     def _open(self) -> None:
@@ -154,7 +154,7 @@ class CallFuture(ResultFuture):
 
 
 def results_of(result: Any, name: str) -> list[Any]:
-    """The values in what a function gave; ArgumentTypeError if there can be none.
+    """The values that a function returned; ArgumentTypeError for None and single values.
 
     As in Flink's AsyncWaitOperator and AsyncFunction.
     """

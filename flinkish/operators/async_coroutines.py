@@ -184,7 +184,7 @@ class CoroutineInvoker(Invoker):
                         result = await _within(call.context.copy(), self._call(call.value))
                 except GeneratorExit as error:
                     if not is_running(task):
-                        raise  # not the function's: this coroutine is closed with its loop
+                        raise  # not raised by the function: this coroutine is closed with its loop
                     arrive(call, handle, error, None)
                 except asyncio.CancelledError as error:
                     arrive(call, handle, self._cancelled(call, error), None)

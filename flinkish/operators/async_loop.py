@@ -56,7 +56,7 @@ Describe: TypeAlias = Callable[[FrameType], str | None]
 
 
 def is_running(task: asyncio.Task[Any] | None) -> bool:
-    """Whether the caller is a step of this task; it is not where a coroutine is closed."""
+    """Whether the caller runs as a step of this task, not because a coroutine is closed."""
     try:
         return task is not None and asyncio.current_task() is task
     except RuntimeError:  # no loop runs on this thread

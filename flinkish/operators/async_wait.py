@@ -160,7 +160,7 @@ class AsyncWaitOperator(StreamOperator):
             self._executor.yield_()
 
     def end_input(self) -> None:
-        """The same, but what waits to be tried again is so now, once, and nothing else."""
+        """The same, but each waiting retry is made now, and none after it."""
         self._require_open("end_input")
         self._finishing = True
         waiting, self._waiting = self._waiting, {}

@@ -103,7 +103,7 @@ class OperatorEnvironment:
 
 @runtime_checkable
 class SupportsSoftBackpressure(Protocol):
-    """An operator that may be full: its task gives it no record then, and waits.
+    """An operator that may be full: its task then waits before it passes on the next record.
 
     As in Flink's SupportsSoftBackpressure.  It still takes what comes: elements that were under
     way, and those of a restore.

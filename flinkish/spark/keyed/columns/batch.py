@@ -2,7 +2,7 @@
 
 Nothing is late in a batch, and every window fires once at the end (Flink:
 BatchExecutionInternalTimeService).  Rows are combined into records of panes before they are
-shuffled, where elements of a pane cannot differ.  What comes is sorted by key; the keys that a
+shuffled, where elements of a pane cannot differ.  The input is sorted by key; the keys that a
 record batch ends are fired and forgotten, so a task holds the windows of the keys of one record
 batch and of the key that goes on in the next.
 """

@@ -29,6 +29,8 @@ def dumps(value: Any, protocol: int = pickle.HIGHEST_PROTOCOL) -> bytes:
         return pickle.dumps(value, protocol)
     try:
         data = pickle.dumps(value, protocol)
+    except RecursionError:  # no pickler gets to the end of it
+        raise
     except Exception:
         return by_value(value)
     # `__main__` is another module in the process that reads this.

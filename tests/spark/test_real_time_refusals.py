@@ -18,6 +18,9 @@ from tests.spark.functions import Silence
 from tests.spark.support import timed
 from tests.spark.two_streams import Match
 
+# The functions here count their calls, which a query over a stream does not keep.
+pytestmark = pytest.mark.filterwarnings("ignore:.* as it runs:UserWarning")
+
 OUT = "key string, what string, n bigint, at bigint"
 
 

@@ -150,7 +150,7 @@ def test_a_failing_operator_names_operator_partition_and_row(spark: SparkSession
         frame.collect()
     message = str(caught.value)
     assert "ValueError: cannot stand 60000" in message
-    assert "in task 'checks', partition 1, attempt 2" in message
+    assert "in task 'checks', partition 1, attempt 0" in message
     assert "row it had taken was number 10000, Row(n=60000)" in message
     assert values(fs.run_task(numbers(spark, 10), Identity(), "n bigint")) == list(range(10))
 

@@ -13,7 +13,6 @@ from flinkish.common.errors import (
     FlinkishError,
     IllegalStateError,
     JobExecutionError,
-    UnsupportedOperationError,
 )
 from flinkish.common.watermark_strategy import TimestampAssigner
 from flinkish.datastream import (
@@ -92,11 +91,6 @@ def test_numbers_and_lines(env: StreamExecutionEnvironment, tmp_path: Path) -> N
     lines = env.read_text_file(str(tmp_path))
     assert lines.get_type() == Types.STRING()
     assert gathered(lines) == ["", "four", "one", "three"]
-
-
-def test_lines_of_another_charset(streaming: StreamExecutionEnvironment, tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedOperationError, match="in UTF-8, and the charset is 'latin1'"):
-        streaming.read_text_file(str(tmp_path / "a.txt"), "latin1")
 
 
 TEXTS: list[tuple[Any, Any, str]] = [

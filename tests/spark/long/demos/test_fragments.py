@@ -72,6 +72,21 @@ def at(minute, second=0):
 # what comes after it.
 FRAGMENTS: list[tuple[str, int, str, dict[str, str], str]] = [
     (
+        "docs/index.md",
+        0,
+        """
+from flinkish.spark import DataStream
+reports = spark.range(1).select(F.lit("pump").alias("device"), at(0).alias("ts"))
+class DeadManSwitch(KeyedProcessFunction):
+    def process_element(self, value, ctx):
+        ctx.timer_service().register_event_time_timer(ctx.timestamp() + 60_000)
+    def on_timer(self, timestamp, ctx):
+        yield ctx.get_current_key(), timestamp - 60_000
+""",
+        {},
+        "assert [row.device for row in alerts.to_df().collect()] == ['pump']\n",
+    ),
+    (
         "docs/guides/limits.md",
         0,
         """
@@ -262,7 +277,7 @@ def test_every_block_of_every_page_runs_in_a_test() -> None:
         "docs/guides/control-plane.md": [0],
         "docs/guides/joins.md": [1, 2, 3],
         "docs/guides/mailbox.md": [0],
-        "docs/guides/purgatory.md": [0, 1, 2],
+        "docs/guides/purgatory.md": [0, 1, 2, 3],
         "docs/guides/rpc.md": [0, 1, 2],
         "docs/guides/tasks.md": [0],
         "docs/guides/windows.md": [1],

@@ -1,4 +1,4 @@
-"""Where reading of Kafka's partitions begins or ends, as Flink's OffsetsInitializers have it."""
+"""Where reading of Kafka's partitions begins or ends, as in Flink's OffsetsInitializers."""
 
 from __future__ import annotations
 

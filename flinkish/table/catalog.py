@@ -1,4 +1,4 @@
-"""PyFlink's module of catalogs, whose names are refused with the way that works."""
+"""PyFlink's module of catalogs: its names are refused, with the way that works."""
 
 from flinkish.common.lazy import refused_names
 

@@ -1,4 +1,4 @@
-"""PyFlink's collections for accumulators, which are Python's own here."""
+"""PyFlink's collections for accumulators, as plain Python collections."""
 
 from __future__ import annotations
 

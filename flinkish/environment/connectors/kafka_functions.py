@@ -1,8 +1,8 @@
-"""Kafka's sources and sinks of Flink's first generation, as settings of the second.
+"""Flink's older Kafka sources and sinks, as other interfaces of the present ones.
 
-``FlinkKafkaConsumer`` and ``FlinkKafkaProducer`` are other interfaces of `KafkaSource` and
-`KafkaSink` with different defaults: a consumer begins at the offsets that its group has
-committed, else where the property ``auto.offset.reset`` says.
+``FlinkKafkaConsumer`` and ``FlinkKafkaProducer`` set up a `KafkaSource` and a `KafkaSink`, with
+different defaults: a consumer begins at the offsets that its group has committed, else where the
+property ``auto.offset.reset`` says.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class FlinkKafkaConsumer(Source):
 
 
 class Semantic(Enum):
-    """How often a FlinkKafkaProducer may write an element if tasks or jobs fail."""
+    """Whether a FlinkKafkaProducer may lose or repeat elements if tasks or jobs fail."""
 
     EXACTLY_ONCE = 0
     AT_LEAST_ONCE = 1

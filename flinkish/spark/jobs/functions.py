@@ -1,4 +1,4 @@
-"""Functions of programs in Spark's SQL, called with whole columns by Arrow."""
+"""Functions of programs in Spark's SQL, called with whole columns as Arrow data."""
 
 from __future__ import annotations
 

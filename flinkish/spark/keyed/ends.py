@@ -38,7 +38,7 @@ from flinkish.spark.query_run import run_of
 
 __all__ = ["BATCH_TIME", "END", "EndMaker", "Payloads", "Share", "inputs_by_partition"]
 
-# No phase, either: the row is an end, and ``seq`` is the number of rows that were sent.
+# Not a phase but the mark of an end, whose ``seq`` is the number of rows that were sent.
 END = 3
 
 # The column with the time (ms) of the batch, which Spark's planner puts into packed rows.

@@ -122,7 +122,7 @@ def _number_of_task(plan: OperatorPlan, batch: Batch) -> int:
     assert plan.partitions is not None
     own = batch.partition
     if own >= plan.partitions:
-        # Of tasks that do not count from 0 the last one comes here, so the batch fails.
+        # If the tasks' numbers do not begin at 0, the last task gets here, so the batch fails.
         why = f"this is number {own}, from 0, of {plan.partitions} partitions"
         raise UnsupportedOperationError(_NUMBERED.format(plan.uid, why))
     written = VersionDirectory(batch.checkpoint, plan.uid).names(batch.number + 1)

@@ -10,7 +10,7 @@ from flinkish.common.names import in_backticks
 from flinkish.table.checked import checked
 from flinkish.table.expression import Expression
 from flinkish.table.rows import R, Rows
-from flinkish.table.udf import UserDefinedFunction, functions_in, row_call
+from flinkish.table.udf import UserDefinedFunction, columns_of_value, functions_in, row_call
 from flinkish.table.window import GroupWindow, OverWindow
 from flinkish.table.window_operator import window_rows
 
@@ -65,22 +65,13 @@ class AggregatedTable(Generic[R]):
     def select(self, *fields: Expression[Any]) -> R:
         """Values of groups, and the fields of the aggregate."""
         grouped, aggregate = self._grouped, self._aggregate
-        names = aggregate.extra_names if aggregate.name is None else (aggregate.name,)
-        found = functions_in(aggregate.sql)
-        columns = [one.selected for one in grouped._keys]
-        row = found[0].row_names if found and found[0].form == "AGGREGATE" else None
         value = "flinkish_aggregate"
+        keys = [key.selected for key in grouped._keys]
         table = grouped._table._of(
-            ", ".join([*columns, f"{aggregate.sql} AS {value}"]), grouped._group_by
+            ", ".join([*keys, f"{aggregate.sql} AS {value}"]), grouped._group_by
         )
-        fields_of = [f"{value}.{in_backticks(name)}" for name in row] if row else [value]
-        names = names or tuple(row or ("f0",))
-        keys = table._kind.get_field_names()[:-1]
-        parts = [in_backticks(key) for key in keys]
-        parts += [
-            f"{part} AS {in_backticks(name)}" for part, name in zip(fields_of, names, strict=False)
-        ]
-        return table._of(", ".join(parts)).select(*fields)
+        names = map(in_backticks, table._kind.get_field_names()[:-1])
+        return table._of(", ".join([*names, columns_of_value(aggregate, value)])).select(*fields)
 
 
 class FlatAggregateTable(Generic[R]):
@@ -195,4 +186,4 @@ class OverWindowedTable(Generic[R]):
 
 def _one_aggregate(table: Rows, func: Any) -> Expression[Any]:
     """The aggregate; a function without arguments is called with the whole row."""
-    return row_call(func, table._kind)[0]
+    return row_call(func, table._kind)

@@ -33,7 +33,7 @@ from flinkish.table.table_descriptor import TableDescriptor
 from flinkish.table.table_pipeline import TablePipeline
 from flinkish.table.table_result import TableResult
 from flinkish.table.table_schema import TableSchema
-from flinkish.table.udf import UserDefinedFunction, row_call, table_call
+from flinkish.table.udf import UserDefinedFunction, columns_of_value, row_call, table_call
 from flinkish.table.window import GroupWindow, OverWindow
 
 if TYPE_CHECKING:
@@ -322,15 +322,9 @@ class Table:
 
         A function without arguments gets the row of all columns.
         """
-        call, names = row_call(func, self._kind)
-        if names is None:
-            return self._of(f"{call.sql} AS {in_backticks(call.name or 'f0')}")
-        made = self._of(f"{call.sql} AS flinkish_row")
-        return made._of(
-            ", ".join(
-                f"flinkish_row.{in_backticks(name)} AS {in_backticks(name)}" for name in names
-            )
-        )
+        call = row_call(func, self._kind)
+        columns = columns_of_value(call, "flinkish_row")
+        return self._of(f"{call.sql} AS flinkish_row")._of(columns)
 
     def flat_map(self, func: Expression[Any] | UserDefinedFunction) -> Table:
         """Only the rows that a table function returns for each row."""

@@ -51,6 +51,7 @@ __all__ = [
     "TableFunction",
     "UserDefinedFunction",
     "called",
+    "columns_of_value",
     "functions_in",
     "row_call",
     "table_call",
@@ -147,14 +148,31 @@ def called(function: UserDefinedFunction, args: Sequence[Any]) -> Expression[Any
     return Expression(made.sql, aggregates=(Aggregate(function.name, argument, made.sql),))
 
 
-def row_call(given: Any, columns: RowTypeInfo) -> tuple[Expression[Any], list[str] | None]:
-    """The call of a function for `Table.map`, and the names of the fields if it returns rows."""
-    call = _call(given, columns)
+def row_call(given: Any, columns: RowTypeInfo) -> Expression[Any]:
+    """The call of a function that `Table.map` or `Table.aggregate` was given."""
+    return _call(given, columns)
+
+
+def columns_of_value(call: Expression[Any], value: str) -> str:
+    """The columns that a call's value becomes, once it is a column called ``value``.
+
+    Those are the fields of a row that a function returns, under their names or those of alias; any
+    other value is one column, f0 without an alias.  IllegalArgumentError for an alias with more or
+    fewer names than there are columns.
+    """
     known = functions_in(call.sql)
-    names = known[0].row_names if known and call.sql.startswith(known[0].name) else None
-    if names is not None and call.name is not None:
-        names = [call.name, *call.extra_names]
-    return call, names
+    fields = known[0].row_names if known and call.sql.startswith(known[0].name) else None
+    if fields is None:
+        name = call.name or "f0"
+        return Expression(value, name, extra_names=call.extra_names).selected
+    names = fields if call.name is None else [call.name, *call.extra_names]
+    if len(names) != len(fields):
+        raise IllegalArgumentError(
+            f"{known[0].title} returns rows of {len(fields)} fields, {', '.join(fields)}, and "
+            f"alias has {len(names)} names: {', '.join(names)}"
+        )
+    pairs = zip(fields, names, strict=True)
+    return ", ".join(f"{value}.{in_backticks(old)} AS {in_backticks(new)}" for old, new in pairs)
 
 
 def table_call(given: Any, columns: RowTypeInfo) -> tuple[Expression[Any], list[str]]:

@@ -22,6 +22,16 @@ class Total(AggregateFunction):
         return accumulator[0]
 
 
+class Span(Total):
+    """The least and the greatest value."""
+
+    def accumulate(self, accumulator: list[int], *args: Any) -> None:
+        accumulator.append(args[0])
+
+    def get_value(self, accumulator: list[int]) -> Any:
+        return min(accumulator[1:]), max(accumulator[1:])
+
+
 class TopTwo(TableAggregateFunction):
     """The two greatest values."""
 
@@ -46,5 +56,6 @@ mean = udaf(lambda series: series.mean(), result_type="DOUBLE", func_type="panda
 nothing = udf(lambda: 7, result_type="BIGINT", deterministic=False)
 pair = udf(lambda row: (row.n + 1, row.w), result_type="ROW<m BIGINT, w STRING>")
 split = udtf(letters, result_types=["STRING"])
+span = udaf(Span(), result_type="ROW<a BIGINT, b BIGINT>")
 total = udaf(Total(), result_type=DataTypes.BIGINT())
 top_two = udtaf(TopTwo(), result_type=DataTypes.BIGINT())

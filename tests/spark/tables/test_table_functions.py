@@ -7,7 +7,7 @@ import pytest
 from flinkish.common.errors import IllegalArgumentError, JobExecutionError
 from flinkish.datastream import StreamExecutionEnvironment
 from flinkish.table import DataTypes, StreamTableEnvironment, Table
-from flinkish.table.expressions import CURRENT_RANGE, UNBOUNDED_RANGE, col, lit
+from flinkish.table.expressions import CURRENT_RANGE, UNBOUNDED_RANGE, call, col, lit
 from flinkish.table.window import Over
 from tests.spark.tables.given import rows
 from tests.spark.tables.table_functions import (
@@ -16,6 +16,7 @@ from tests.spark.tables.table_functions import (
     mean,
     nothing,
     pair,
+    span,
     split,
     top_two,
     total,
@@ -76,6 +77,11 @@ def test_functions_of_rows(table: Table) -> None:
         ("4-None", 8, 7),
     ]
     assert rows(table.map(pair).execute()) == [(2, "hi"), (3, "yo"), (4, "hi"), (5, None)]
+    named = table.map(pair(call("struct", col("n"), col("w"))).alias("x", "y"))
+    assert named.get_schema().get_field_names() == ["x", "y"]
+    assert rows(named.where(col("x") == 2).execute()) == [(2, "hi")]
+    with pytest.raises(IllegalArgumentError, match="rows of 2 fields, m, w, and alias has 1"):
+        table.map(pair(call("struct", col("n"), col("w"))).alias("x"))
     spelled = table.left_outer_join_lateral(split(col("w")).alias("c"))
     assert rows(spelled.where(col("n") > 2).select(col("n"), col("c")).execute()) == [
         (3, "h"),
@@ -91,6 +97,8 @@ def test_functions_of_groups(table: Table) -> None:
     assert rows(totals.execute()) == [("hi", 4), ("yo", 2), (None, 4)]
     named = grouped.aggregate(total(col("n")).alias("t")).select(col("t"), col("w"))
     assert rows(named.execute()) == [(2, "yo"), (4, "hi"), (4, None)]
+    spans = grouped.aggregate(span(col("n")).alias("low", "high")).select(col("low"), col("high"))
+    assert rows(spans.execute()) == [(1, 3), (2, 2), (4, 4)]
     tops = grouped.flat_aggregate(top_two(col("n")).alias("top")).select(col("w"), col("top"))
     assert rows(tops.execute()) == [("hi", 1), ("hi", 3), ("yo", 2), (None, 4)]
     assert rows(grouped.select(col("w"), mean(col("n")).alias("m")).execute()) == [

@@ -164,12 +164,17 @@ def _result_type(rows: Rows, aggregate: BuiltInAggregate) -> TypeInformation:
     if isinstance(aggregate, (Count, DistinctCount)):
         return Types.LONG()
     column = dict(zip(rows._kind.get_field_names(), rows._kind.field_types, strict=True))
-    kind = column[str(aggregate.column)]
-    if isinstance(aggregate, Avg):
-        return Types.DOUBLE()
-    if isinstance(aggregate, Sum):
-        return Types.DOUBLE() if kind in (Types.FLOAT(), Types.DOUBLE()) else Types.LONG()
-    return kind
+    type_ = column[str(aggregate.column)]
+    if not isinstance(aggregate, (Avg, Sum)):
+        return type_
+    whole = type_ in (Types.BYTE(), Types.SHORT(), Types.INT(), Types.LONG())
+    if not whole and type_ not in (Types.FLOAT(), Types.DOUBLE()):
+        raise UnsupportedOperationError(
+            f"{type(aggregate).__name__.lower()} of {type_} in a window of streaming mode: windows "
+            "of streams add whole numbers and floats; cast the column to BIGINT or DOUBLE, or take "
+            "RuntimeExecutionMode.BATCH"
+        )
+    return Types.LONG() if whole and isinstance(aggregate, Sum) else Types.DOUBLE()
 
 
 def _selected(

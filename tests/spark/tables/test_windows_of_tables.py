@@ -141,6 +141,11 @@ def test_windows_that_cannot_be_over(
     timed = timeless.with_times({"ts": 0}).window(window).group_by(col("w"))
     with pytest.raises(UnsupportedOperationError, match="in a window of streaming mode"):
         timed.select(col("s").stddev_pop)
+    exact = timeless.select(
+        col("s").cast(DataTypes.DECIMAL(10, 2)).alias("d"), col("ts")
+    ).with_times({"ts": 0})
+    with pytest.raises(UnsupportedOperationError, match="add whole numbers and floats"):
+        exact.window(window).group_by(col("w")).select(col("d").sum)
     batch = t_batch.from_elements(values, kind).window(window).group_by(col("w"))
     assert rows(batch.select(col("s").stddev_pop).execute()) == [(0.0,)]
     with pytest.raises(IllegalArgumentError, match="group_by needs the window"):

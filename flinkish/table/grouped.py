@@ -9,8 +9,8 @@ from flinkish.common.errors import ArgumentTypeError, IllegalArgumentError
 from flinkish.common.names import in_backticks
 from flinkish.table.checked import checked
 from flinkish.table.expression import Expression
-from flinkish.table.rows import R, Rows
-from flinkish.table.udf import UserDefinedFunction, columns_of_value, functions_in, row_call
+from flinkish.table.rows import R
+from flinkish.table.udf import UserDefinedFunction, call_of, columns_of_value, functions_in
 from flinkish.table.window import GroupWindow, OverWindow
 from flinkish.table.window_operator import window_rows
 
@@ -44,11 +44,11 @@ class GroupedTable(Generic[R]):
 
     def aggregate(self, func: Expression[Any] | UserDefinedFunction) -> AggregatedTable[R]:
         """An aggregate of each group, for `select`; a function by itself gets whole rows."""
-        return AggregatedTable(self, _one_aggregate(self._table, func))
+        return AggregatedTable(self, call_of(func, self._table._kind))
 
     def flat_aggregate(self, func: Expression[Any] | UserDefinedFunction) -> FlatAggregateTable[R]:
         """The rows that a TableAggregateFunction returns for each group, for `select`."""
-        return FlatAggregateTable(self, _one_aggregate(self._table, func))
+        return FlatAggregateTable(self, call_of(func, self._table._kind))
 
     @property
     def _group_by(self) -> str:
@@ -182,8 +182,3 @@ class OverWindowedTable(Generic[R]):
         columns = ", ".join(one.selected for one in checked(fields, "select"))
         windows = ", ".join(f"{in_backticks(one.name)} AS {one.sql}" for one in self._windows)
         return self._table._of(columns, f" WINDOW {windows}")
-
-
-def _one_aggregate(table: Rows, func: Any) -> Expression[Any]:
-    """The aggregate; a function without arguments is called with the whole row."""
-    return row_call(func, table._kind)

@@ -33,7 +33,7 @@ from flinkish.table.table_descriptor import TableDescriptor
 from flinkish.table.table_pipeline import TablePipeline
 from flinkish.table.table_result import TableResult
 from flinkish.table.table_schema import TableSchema
-from flinkish.table.udf import UserDefinedFunction, columns_of_value, row_call, table_call
+from flinkish.table.udf import UserDefinedFunction, call_of, columns_of_value, table_call
 from flinkish.table.window import GroupWindow, OverWindow
 
 if TYPE_CHECKING:
@@ -322,7 +322,7 @@ class Table:
 
         A function without arguments gets the row of all columns.
         """
-        call = row_call(func, self._kind)
+        call = call_of(func, self._kind)
         columns = columns_of_value(call, "flinkish_row")
         return self._of(f"{call.sql} AS flinkish_row")._of(columns)
 

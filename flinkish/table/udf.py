@@ -50,10 +50,10 @@ __all__ = [
     "TableAggregateFunction",
     "TableFunction",
     "UserDefinedFunction",
+    "call_of",
     "called",
     "columns_of_value",
     "functions_in",
-    "row_call",
     "table_call",
     "udaf",
     "udf",
@@ -148,11 +148,6 @@ def called(function: UserDefinedFunction, args: Sequence[Any]) -> Expression[Any
     return Expression(made.sql, aggregates=(Aggregate(function.name, argument, made.sql),))
 
 
-def row_call(given: Any, columns: RowTypeInfo) -> Expression[Any]:
-    """The call of a function that `Table.map` or `Table.aggregate` was given."""
-    return _call(given, columns)
-
-
 def columns_of_value(call: Expression[Any], value: str) -> str:
     """The columns that a call's value becomes, once it is a column called ``value``.
 
@@ -180,7 +175,7 @@ def table_call(given: Any, columns: RowTypeInfo) -> tuple[Expression[Any], list[
 
     ArgumentTypeError if it is not a table function.
     """
-    call = _call(given, columns)
+    call = call_of(given, columns)
     known = functions_in(call.sql)
     if not known or known[0].form != "TABLE":
         raise ArgumentTypeError(
@@ -191,7 +186,7 @@ def table_call(given: Any, columns: RowTypeInfo) -> tuple[Expression[Any], list[
     return call, known[0].row_names or ["f0"]
 
 
-def _call(given: Any, columns: RowTypeInfo) -> Expression[Any]:
+def call_of(given: Any, columns: RowTypeInfo) -> Expression[Any]:
     """An expression as it is; a function without arguments is called with the whole row."""
     if isinstance(given, UserDefinedFunction):
         pairs = ", ".join(f"'{name}', {in_backticks(name)}" for name in columns.get_field_names())
